@@ -1,0 +1,19 @@
+# Sourced: what the demo and the e2e tests share.
+CACHE=${DYNAWIRE_CACHE:-$PWD/.cache}
+CLUSTER=$CACHE/bin/cluster
+IMAGES=$CACHE/images
+
+# local_cluster NAME: up, images loaded, KUBECONFIG and PATH set.
+local_cluster() {
+  "$CLUSTER" up --name "$1"
+  "$CLUSTER" load-image --name "$1" "$IMAGES"/*.tar
+  KUBECONFIG=$("$CLUSTER" kubeconfig --name "$1")
+  PATH=$("$CLUSTER" build):$PATH
+  export KUBECONFIG PATH
+}
+
+# install_dynawire: from manifests/, and wait until it answers.
+install_dynawire() {
+  kubectl apply -k manifests/overlays/local
+  kubectl -n dynawire-system rollout status deployment/dynawire-webhook --timeout=180s
+}
