@@ -31,4 +31,56 @@ type Result struct {
 }
 
 // Pod is the patch that wires a pod. Applying it and asking again gives an empty patch. p is not changed.
-func Pod(p *pod.Pod, o Options) Result { panic("not written yet") }
+func Pod(p *pod.Pod, o Options) Result {
+	r := identity.Resolve(p, o.Namespace)
+	if r.Reason != identity.Wired {
+		return Result{Reason: r.Reason}
+	}
+	m := mutation{pod: p, options: o, resolution: &r, patch: make([]jsonpatch.Operation, 0, 24)}
+	m.labels()
+	m.annotations()
+	m.account()
+	for i := range r.Processes {
+		m.process(&r.Processes[i], m.names(i))
+	}
+	if len(m.patch) == 0 {
+		m.patch = nil
+	}
+	return Result{Reason: r.Reason, Identity: r.Identity, Patch: m.patch}
+}
+
+// mutation is a patch that is being built.
+type mutation struct {
+	pod        *pod.Pod
+	options    Options
+	resolution *identity.Resolution
+	patch      []jsonpatch.Operation
+}
+
+func (m *mutation) add(path string, value any) {
+	m.patch = append(m.patch, jsonpatch.Operation{Operation: "add", Path: path, Value: value})
+}
+
+// names are who one process is to be; empty where that is not known.
+type names struct {
+	namespace, component, endpoint, role string
+}
+
+// names of the main process are the pod's; another one keeps its own component and endpoint.
+func (m *mutation) names(i int) names {
+	id, p := &m.resolution.Identity, &m.resolution.Processes[i]
+	if i == m.resolution.Main {
+		return names{id.Namespace.Text, id.Component.Text, id.Endpoint.Text, id.Role.Text}
+	}
+	n := names{id.Namespace.Text, p.Component.Text, p.Endpoint.Text, p.Role.Text}
+	if p.Namespace.Told() || p.Namespace.Known() {
+		n.namespace = p.Namespace.Text
+	}
+	return n
+}
+
+func (m *mutation) process(p *identity.Process, n names) {
+	at := pathsOf(p.At)
+	ready := m.env(p, n, at)
+	m.health(p, n, at, ready)
+}

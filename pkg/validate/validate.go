@@ -2,6 +2,7 @@
 package validate
 
 import (
+	"github.com/dynawire/dynawire/pkg/identity"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
@@ -32,5 +33,42 @@ type Finding struct {
 func (f Finding) String() string { return f.Field + ": " + f.Message + " [" + f.Rule + "]" }
 
 // Pod is what is wrong with a pod as it is after mutation, in the order of the catalogue. A pod that dynawire skips has
-// no findings.
-func Pod(p *pod.Pod, ns wiring.Settings) []Finding { panic("not written yet") }
+// no findings. Whether the mutation has been done already makes no difference: identity and ports are resolved with
+// what it injects, so that what it makes true is no finding.
+func Pod(p *pod.Pod, ns wiring.Settings) []Finding { return Template(p, ns, "") }
+
+// Template is what is wrong with the pods of a workload whose pod template lies at the path prefix, as "spec.template.".
+// The verdict is that on the pods made from it.
+func Template(p *pod.Pod, ns wiring.Settings, prefix string) []Finding {
+	r := identity.Resolve(p, ns)
+	if r.Reason != identity.Wired {
+		return nil
+	}
+	s := subject{pod: p, resolution: &r, prefix: prefix}
+	for i := range catalogue {
+		s.rule = &catalogue[i]
+		s.rule.check(&s)
+	}
+	return s.findings
+}
+
+// New is what is wrong with an updated object and was not wrong with the old one: a pod that has been running must not
+// become unchangeable because a rule is newer than it.
+func New(old, updated []Finding) []Finding {
+	var fresh []Finding
+	for _, f := range updated {
+		if !contains(old, f) {
+			fresh = append(fresh, f)
+		}
+	}
+	return fresh
+}
+
+func contains(findings []Finding, f Finding) bool {
+	for i := range findings {
+		if findings[i].Rule == f.Rule && findings[i].Field == f.Field {
+			return true
+		}
+	}
+	return false
+}

@@ -205,8 +205,11 @@ func TestDynamo(t *testing.T) {
 			ours.waitFor(t, "NewReady", worker.Name)
 			listed := ours.list(t)
 			require.Len(t, listed, 1)
-			assert.Equal(t, id, listed[0].InstanceID)
-			assert.Equal(t, string(worker.UID), listed[0].UID)
+			assert.Equal(t, id, listed[0].ID.Number())
+			assert.Equal(t, string(worker.UID), listed[0].ID.UID)
+			generate, ok := listed[0].Endpoint("generate")
+			require.True(t, ok)
+			assert.Equal(t, id, generate.InstanceID, "the id that Dynamo wrote")
 
 			// Killed, the container restarts in the same pod: gone, and back, for both.
 			killed := time.Now()

@@ -1,0 +1,33 @@
+// Webhook is dynawire's server: the admission webhooks, and the reconcilers that make what they rely on.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// version is set by the build: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+func main() {
+	o, err := parse(os.Args[1:])
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(2)
+	case o.printVersion:
+		fmt.Println(version)
+		return
+	}
+	log := newLogger(os.Stderr, o.logLevel, o.logFormat)
+	if err := run(ctrl.SetupSignalHandler(), log, o); err != nil {
+		log.Error(err, "webhook server failed")
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,156 @@
+// Command worker is a Dynamo worker in Go: it registers an endpoint, "loads a model", becomes ready and answers POST
+// /generate. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/kube"
+)
+
+type options struct {
+	namespace, component, endpoint string
+	port                           int
+	model                          string
+	loadTime, drainTime            time.Duration
+}
+
+func main() {
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := run(ctx, log, os.Args[1:]); err != nil {
+		log.Error("worker failed", "error", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, id runtime.Identity) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.StringVar(&o.namespace, "namespace", id.Namespace, "Dynamo namespace (DYN_NAMESPACE)")
+	flags.StringVar(&o.component, "component", id.Component, "component (DYN_COMPONENT)")
+	flags.StringVar(&o.endpoint, "endpoint", id.Endpoint, "endpoint (DYN_ENDPOINT)")
+	flags.IntVar(&o.port, "port", 8080, "port of /generate; 0 for any")
+	flags.StringVar(&o.model, "model", "echo", "name of the model in answers and metadata")
+	flags.DurationVar(&o.loadTime, "load-time", 2*time.Second, "how long the model takes to load")
+	flags.DurationVar(&o.drainTime, "drain-time", 5*time.Second, "how long to go on serving after SIGTERM while peers notice")
+	err := flags.Parse(args)
+	return o, err
+}
+
+func run(ctx context.Context, log *slog.Logger, args []string) error {
+	id, err := runtime.IdentityFromEnv()
+	if err != nil {
+		return err
+	}
+	o, err := parse(args, id)
+	if err != nil {
+		return err
+	}
+	d, err := kube.New(kube.Config{Identity: id, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+
+	// Bind first: the port goes into the metadata.
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(o.port)))
+	if err != nil {
+		return err
+	}
+	host, err := ownAddress()
+	if err != nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	number := runtime.InstanceID{PodName: id.PodName}.Number()
+	self, err := d.CreateInstance(ctx, runtime.Registration{
+		Namespace: o.namespace,
+		Component: o.component,
+		Endpoints: []runtime.RegisterEndpoint{{
+			Name: o.endpoint,
+			// The form of Dynamo's TCP transport. Our frontend speaks HTTP to HOST:PORT; Dynamo's would speak its own protocol.
+			Transport: runtime.TCP(fmt.Sprintf("%s/%x/%s", net.JoinHostPort(host, port), number, o.endpoint)),
+		}},
+		Metadata: fmt.Appendf(nil, `{"Model":{"name":%q}}`, o.model),
+	})
+	if err != nil {
+		return err
+	}
+	log.Info("registered", "instance", self.ID.String(), "uid", self.ID.UID, "transport", self.Endpoints[0].Transport.Address)
+
+	w := &worker{discovery: d, self: self, model: o.model, log: log}
+	server := &http.Server{Handler: w.handler(), ReadHeaderTimeout: 5 * time.Second}
+	serving := make(chan error, 1)
+	go func() { serving <- server.Serve(listener) }()
+
+	select { // the model loads
+	case <-time.After(o.loadTime):
+		w.loaded.Store(true)
+		if err := d.SetStatus(ctx, self, runtime.StatusReady); err != nil {
+			return err
+		}
+		log.Info("ready")
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-serving:
+		return err
+	case <-ctx.Done():
+	}
+	return drain(log, d, server, o.drainTime) //nolint:contextcheck // ctx is over; draining has a time of its own
+}
+
+// drain fails the probe first, goes on serving until peers have noticed, and then finishes what is under way.
+func drain(log *slog.Logger, d *kube.Client, server *http.Server, patience time.Duration) error {
+	log.Info("draining", "for", patience.String())
+	d.Health().Drain()
+	time.Sleep(patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// ownAddress is the pod's: the first that is not the loopback's.
+func ownAddress() (string, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", err
+	}
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() {
+			return ip.IP.String(), nil
+		}
+	}
+	return "", errors.New("no address but the loopback's")
+}
+
+// worker answers requests.
+type worker struct {
+	discovery runtime.Discovery
+	self      runtime.Instance
+	model     string
+	loaded    atomic.Bool
+	served    atomic.Int64
+	log       *slog.Logger
+}

@@ -1,0 +1,61 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	"gomodules.xyz/jsonpatch/v2"
+
+	"github.com/dynawire/dynawire/pkg/mutate"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// Reasons beside those of package identity.
+const (
+	reasonNotServed     = "not-served"
+	reasonNotOptedIn    = "namespace-not-opted-in"
+	reasonNoAccount     = "account-missing"
+	reasonNoFindings    = "no-findings"
+	reasonFindings      = "findings"
+	reasonKnownFindings = "known-findings"
+)
+
+// mutatePod wires a pod that is being created.
+func (a *Admission) mutatePod(ctx context.Context, r *request) (answer, error) {
+	p := podOf(r, r.Object)
+	if !isPod(r) || r.Operation != "CREATE" || p == nil {
+		return allow(reasonNotServed), nil
+	}
+	ns, err := a.Namespaces.Get(ctx, r.Namespace)
+	if err != nil {
+		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
+	}
+	if !ns.OptedIn {
+		return allow(reasonNotOptedIn), nil
+	}
+	options := mutate.Options{Namespace: ns.Settings, ServiceAccount: wiring.ServiceAccount}
+	result := mutate.Pod(p, options)
+	out := answer{allowed: true, reason: string(result.Reason), patch: result.Patch}
+	if !wantsAccount(result.Patch) || a.Accounts.Exists(ctx, r.Namespace) {
+		return out, nil
+	}
+	// An account that is not there would have the API server refuse the pod. With its own account the pod lives, and the
+	// reconciler binds that account from the annotation which the mutation leaves.
+	options.ServiceAccount = ""
+	out.patch = mutate.Pod(p, options).Patch
+	out.reason = reasonNoAccount
+	out.warnings = []string{fmt.Sprintf("ServiceAccount %s does not exist in namespace %s yet: the pod keeps account %q until it is created anew",
+		wiring.ServiceAccount, r.Namespace, p.Spec.ServiceAccountName)}
+	a.Log.Info("service account is missing", "namespace", r.Namespace, "name", r.Name, "generateName", p.Metadata.GenerateName, "dryRun", r.DryRun)
+	return out, nil
+}
+
+// wantsAccount is whether a patch gives the pod another account.
+func wantsAccount(patch []jsonpatch.Operation) bool {
+	for i := range patch {
+		if patch[i].Path == "/spec/serviceAccountName" {
+			return true
+		}
+	}
+	return false
+}

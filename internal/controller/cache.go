@@ -1,0 +1,76 @@
+// Package controller makes what the webhooks rely on: the ServiceAccount, Roles and RoleBindings of opted-in namespaces,
+// and a Service for every Dynamo component that has pods.
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// CachedObjects are what the reconcilers and admission read from the cache, and no more of it than they need: metadata
+// wherever that will do, and only objects that carry the label in question. Five thousand pods take a few megabytes.
+func CachedObjects() map[client.Object]cache.ByObject {
+	optedIn := labels.SelectorFromSet(labels.Set{wiring.LabelDiscoveryEnabled: "true"})
+	managed := labels.SelectorFromSet(labels.Set{wiring.LabelManagedBy: wiring.ManagedBy})
+	readOnly := true // nobody here changes what comes from the cache, so nothing needs to be copied
+	return map[client.Object]cache.ByObject{
+		namespaceMetadata(): {Label: optedIn, Transform: slim, UnsafeDisableDeepCopy: &readOnly},
+		podMetadata():       {Label: optedIn, Transform: slim, UnsafeDisableDeepCopy: &readOnly},
+		// By name, not by label: an account that the user made is as good as ours.
+		accountMetadata():     {Field: fields.OneTermEqualSelector("metadata.name", wiring.ServiceAccount), Transform: slim, UnsafeDisableDeepCopy: &readOnly},
+		&rbacv1.Role{}:        {Label: managed, Transform: cache.TransformStripManagedFields()},
+		&rbacv1.RoleBinding{}: {Label: managed, Transform: cache.TransformStripManagedFields()},
+		// Users' Services too: one that already does the job is left in charge.
+		&corev1.Service{}: {Label: optedIn, Transform: cache.TransformStripManagedFields()},
+	}
+}
+
+// slim drops what nobody here reads from an object's metadata: for a pod, most of it.
+func slim(in any) (any, error) {
+	o, ok := in.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return in, nil
+	}
+	o.ManagedFields = nil
+	o.OwnerReferences = nil
+	o.GenerateName = ""
+	o.SelfLink = ""
+	kept := make(map[string]string)
+	for _, key := range []string{
+		wiring.AnnotationServiceAccount, wiring.AnnotationDynamoNamespace, wiring.AnnotationValidation,
+		wiring.AnnotationFrontendScope, wiring.AnnotationKeyValue,
+	} {
+		if v, ok := o.Annotations[key]; ok {
+			kept[key] = v
+		}
+	}
+	o.Annotations = kept
+	if len(kept) == 0 {
+		o.Annotations = nil
+	}
+	return o, nil
+}
+
+func namespaceMetadata() *metav1.PartialObjectMetadata { return metadata("Namespace") }
+func podMetadata() *metav1.PartialObjectMetadata       { return metadata("Pod") }
+func accountMetadata() *metav1.PartialObjectMetadata   { return metadata("ServiceAccount") }
+
+func metadata(kind string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}}
+}
+
+func podMetadataList() *metav1.PartialObjectMetadataList {
+	return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+}
+
+// AdmissionObjects are those of CachedObjects that admission reads, in every replica.
+func AdmissionObjects() []client.Object {
+	return []client.Object{namespaceMetadata(), accountMetadata()}
+}

@@ -1,0 +1,277 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// componentIndex finds the pods of a component.
+const componentIndex = "component"
+
+// components gives every component that has pods in an opted-in Namespace a Service, unless a Service of the user's does
+// the job. A component without pods keeps its Service for a while, and its address with it.
+type components struct {
+	keeper
+	excluded []string
+	idleTTL  time.Duration
+
+	mu sync.Mutex
+	// idle is since when a component has had no pods. A new leader counts from its own start.
+	idle map[component]time.Time
+}
+
+func (r *components) setup(ctx context.Context, mgr ctrl.Manager) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, podMetadata(), componentIndex, indexComponent); err != nil {
+		return fmt.Errorf("index pods by component: %w", err)
+	}
+	err := builder.TypedControllerManagedBy[component](mgr).
+		Named("component").
+		Watches(podMetadata(), handler.TypedEnqueueRequestsFromMapFunc(toComponent), builder.WithPredicates(labelsChange())).
+		Watches(&corev1.Service{}, handler.TypedEnqueueRequestsFromMapFunc(r.fromService)).
+		Watches(namespaceMetadata(), handler.TypedEnqueueRequestsFromMapFunc(r.fromNamespace)).
+		WithOptions(controller.TypedOptions[component]{MaxConcurrentReconciles: workers, RateLimiter: retries[component]()}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the component reconciler: %w", err)
+	}
+	return nil
+}
+
+func indexComponent(o client.Object) []string {
+	c, ok := componentOf(o.GetNamespace(), o.GetLabels())
+	if !ok {
+		return nil
+	}
+	return []string{c.index(o.GetLabels()[wiring.LabelComponentType] == wiring.TypeFrontend)}
+}
+
+// labelsChange passes over what happens to a pod all the time: its status.
+func labelsChange() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: predicate.LabelChangedPredicate{}.Update,
+		GenericFunc: func(event.GenericEvent) bool { return false }}
+}
+
+func toComponent(_ context.Context, o client.Object) []component {
+	if c, ok := componentOf(o.GetNamespace(), o.GetLabels()); ok {
+		return []component{c}
+	}
+	return nil
+}
+
+// fromService maps a Service of ours to its component, and one of the user's to all components that it may select.
+func (r *components) fromService(ctx context.Context, o client.Object) []component {
+	if isOurs(o) {
+		return toComponent(ctx, o)
+	}
+	return r.withPods(ctx, o.GetNamespace())
+}
+
+func (r *components) fromNamespace(ctx context.Context, o client.Object) []component {
+	out := r.withPods(ctx, o.GetName())
+	services := &corev1.ServiceList{}
+	if err := r.cached.List(ctx, services, client.InNamespace(o.GetName()), client.MatchingLabels(managedLabels())); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list services", "namespace", o.GetName())
+	}
+	for i := range services.Items {
+		out = append(out, toComponent(ctx, &services.Items[i])...)
+	}
+	return out
+}
+
+// withPods are the components that have pods in a namespace.
+func (r *components) withPods(ctx context.Context, namespace string) []component {
+	pods := podMetadataList()
+	if err := r.cached.List(ctx, pods, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list pods", "namespace", namespace)
+	}
+	seen := map[component]bool{}
+	var out []component
+	for i := range pods.Items {
+		if c, ok := componentOf(namespace, pods.Items[i].Labels); ok && !seen[c] {
+			seen[c] = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (r *components) Reconcile(ctx context.Context, c component) (reconcile.Result, error) {
+	if slices.Contains(r.excluded, c.namespace) {
+		return reconcile.Result{}, nil
+	}
+	in, ns, err := r.optedIn(ctx, c.namespace)
+	if err != nil || ns == nil {
+		return reconcile.Result{}, err
+	}
+	shape, err := r.shapeOf(ctx, c)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	current, inCharge, err := r.services(ctx, c, shape)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	switch {
+	case shape == noPods && in:
+		return r.expire(ctx, c, current)
+	case shape == noPods, inCharge && in:
+		return reconcile.Result{}, r.removeAll(ctx, c, current)
+	case !in:
+		return reconcile.Result{}, nil // running pods stay reachable
+	}
+	r.busy(c)
+	return reconcile.Result{}, r.ensure(ctx, c, shape == frontends, current)
+}
+
+// shape is what kind of Service a component needs.
+type shape int
+
+const (
+	noPods shape = iota
+	workersOnly
+	frontends
+)
+
+// shapeOf tells from the pods what a component is: a single pod that is no frontend makes it something to be discovered.
+func (r *components) shapeOf(ctx context.Context, c component) (shape, error) {
+	for _, s := range []shape{workersOnly, frontends} {
+		has, err := r.hasPods(ctx, c.namespace, client.MatchingFields{componentIndex: c.index(s == frontends)})
+		if err != nil {
+			return noPods, err
+		}
+		if has {
+			return s, nil
+		}
+	}
+	return noPods, nil
+}
+
+// services are the component's Services of ours, and whether one of the user's does the job.
+func (r *components) services(ctx context.Context, c component, s shape) ([]corev1.Service, bool, error) {
+	all := &corev1.ServiceList{}
+	if err := r.cached.List(ctx, all, client.InNamespace(c.namespace)); err != nil {
+		return nil, false, fmt.Errorf("list services of namespace %s: %w", c.namespace, err)
+	}
+	var current []corev1.Service
+	inCharge := false
+	for i := range all.Items {
+		service := &all.Items[i]
+		if isOurs(service) {
+			if of, _ := componentOf(c.namespace, service.Labels); of == c {
+				current = append(current, *service)
+			}
+			continue
+		}
+		fits, err := r.fits(ctx, service, c, s)
+		if err != nil {
+			return nil, false, err
+		}
+		inCharge = inCharge || fits
+	}
+	return current, inCharge, nil
+}
+
+// fits is whether a Service of the user's selects every pod of the component.
+func (r *components) fits(ctx context.Context, s *corev1.Service, c component, sh shape) (bool, error) {
+	if sh == noPods || len(s.Spec.Selector) == 0 {
+		return false, nil
+	}
+	for _, frontend := range []bool{false, true} {
+		pods := podMetadataList()
+		err := r.cached.List(ctx, pods, client.InNamespace(c.namespace), client.MatchingFields{componentIndex: c.index(frontend)}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return false, fmt.Errorf("list pods of component %s in namespace %s: %w", c.name, c.namespace, err)
+		}
+		for i := range pods.Items {
+			if !selects(s, pods.Items[i].Labels) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// ensure makes the component's Service as it should be, under the name that it has, or the first one that is free.
+func (r *components) ensure(ctx context.Context, c component, frontend bool, current []corev1.Service) error {
+	if len(current) > 0 {
+		service := &current[0]
+		if err := r.removeAll(ctx, c, current[1:]); err != nil {
+			return err
+		}
+		if isHeadless(service) == frontend {
+			// An address cannot be given or taken: the Service is made anew.
+			if err := r.remove(ctx, service); err != nil {
+				return err
+			}
+		} else if upToDate(service, c, frontend) {
+			return nil
+		}
+		return r.applyNamed(ctx, c, service.Name, frontend)
+	}
+	for _, name := range c.names() {
+		whose, err := r.look(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &corev1.Service{})
+		if err != nil {
+			return err
+		}
+		if whose != foreign {
+			return r.applyNamed(ctx, c, name, frontend)
+		}
+	}
+	return fmt.Errorf("no name is free for the service of component %s/%s in namespace %s: tried %v", c.dynamoNamespace, c.name, c.namespace, c.names())
+}
+
+func (r *components) applyNamed(ctx context.Context, c component, name string, frontend bool) error {
+	return r.apply(ctx, "Service", client.ObjectKey{Namespace: c.namespace, Name: name}, applyService(c, name, frontend))
+}
+
+// expire deletes the Services of a component that has had no pods for a while.
+func (r *components) expire(ctx context.Context, c component, current []corev1.Service) (reconcile.Result, error) {
+	if len(current) == 0 {
+		r.busy(c)
+		return reconcile.Result{}, nil
+	}
+	r.mu.Lock()
+	since, ok := r.idle[c]
+	if !ok {
+		since = time.Now()
+		r.idle[c] = since
+	}
+	r.mu.Unlock()
+	if left := r.idleTTL - time.Since(since); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	return reconcile.Result{}, r.removeAll(ctx, c, current)
+}
+
+// busy forgets that a component was idle.
+func (r *components) busy(c component) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.idle, c)
+}
+
+func (r *components) removeAll(ctx context.Context, c component, services []corev1.Service) error {
+	for i := range services {
+		if err := r.remove(ctx, &services[i]); err != nil {
+			return err
+		}
+	}
+	r.busy(c)
+	return nil
+}

@@ -1,0 +1,26 @@
+package identity
+
+import "github.com/dynawire/dynawire/pkg/wiring"
+
+// Agrees reports whether the process registers in the namespace of a label: as it is, or with the worker suffix behind
+// it. A process that is told nothing takes what the mutation gives it.
+func (p *Process) Agrees(label string) bool {
+	return !p.Namespace.Told() && p.Namespace.Text == "" || label != "" && (label == p.Namespace.Text || label == p.Registered)
+}
+
+// RegistersIn is the full namespace of a process whose label has namespace; empty where only the running pod knows.
+func (p *Process) RegistersIn(namespace string) string {
+	if p.Namespace.Told() || p.Namespace.Known() {
+		return p.Registered
+	}
+	if p.Suffix.Told() && p.Suffix.Sure == Unknown {
+		return ""
+	}
+	return withSuffix(namespace, p.Suffix.Text)
+}
+
+// Redirectable reports whether DYN_ENDPOINT, which nobody has set, decides what the process registers as.
+func (p *Process) Redirectable() bool {
+	return p.Module != nil && p.Module.Syntax == FullPath && p.Registers && !p.Path.Told() &&
+		!p.Variable(wiring.EnvEndpoint).Told()
+}

@@ -1,0 +1,121 @@
+package identity
+
+import "strings"
+
+// Flag is what a flag or its variable means, whatever a module calls it.
+type Flag uint8
+
+const (
+	FlagNamespace Flag = iota
+	FlagNamespacePrefix
+	FlagEndpoint
+	FlagComponent
+	FlagBackend
+	// FlagMode is --disaggregation-mode.
+	FlagMode
+	FlagModality
+	FlagPrefillWorker
+	FlagDecodeWorker
+	FlagEncodeWorker
+	// FlagBackendWorker is any flag that makes the component "backend" whatever the mode says.
+	FlagBackendWorker
+	FlagMultimodalWorker
+	FlagRerankWorker
+	// FlagConfig is a file that may hold the mode.
+	FlagConfig
+	// FlagStage is a stage of an omni pipeline, whose name is in a file.
+	FlagStage
+	FlagOmniRouter
+	FlagHeadless
+	FlagNodeRank
+	FlagHTTPPort
+	FlagGRPCServer
+	FlagGRPCMetricsPort
+	FlagRouterMode
+	FlagServeIndexer
+	// FlagWorkers is the number of runtimes that one process starts.
+	FlagWorkers
+	flagCount
+)
+
+// FlagName is how a module spells a flag.
+type FlagName struct {
+	Flag Flag
+	// Name with its dashes; empty where only the variable exists.
+	Name string
+	// Env is the variable behind the flag, or empty.
+	Env string
+	// Switch is a flag without a value.
+	Switch bool
+	// Shortest is the shortest abbreviation that argparse takes in every supported release. Empty: none is.
+	Shortest string
+}
+
+// given is a flag as it stands in the arguments.
+type given struct {
+	// name is as written, value without the "=".
+	name, value string
+	set         bool
+	// off is --no-name.
+	off       bool
+	inCommand bool
+	// open is an abbreviation that some release takes and another refuses.
+	open bool
+}
+
+// flags reads the words after a module by the rules of argparse: --flag value, --flag=value, the last one wins, "--"
+// ends the options, and a value does not begin with a dash. The first fromCommand words stand in the command.
+func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) {
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if len(word) < 3 || word[0] != '-' || word[1] != '-' {
+			if word == "--" {
+				return
+			}
+			continue
+		}
+		name, value, joined := strings.Cut(word, "=")
+		f, open := m.flag(name)
+		if f == nil {
+			continue
+		}
+		g := given{name: name, value: value, set: true, inCommand: i < fromCommand, open: open}
+		if !f.Switch && !joined {
+			if i+1 == len(words) || isOption(words[i+1]) {
+				continue // argparse stops the process here
+			}
+			i++
+			g.value = words[i]
+		}
+		g.off = f.Switch && strings.HasPrefix(name, "--no-")
+		out[f.Flag] = g
+	}
+}
+
+// isOption tells a word that argparse takes for an option and not for a value.
+func isOption(word string) bool {
+	if len(word) < 2 || word[0] != '-' {
+		return false
+	}
+	negative := word[1] >= '0' && word[1] <= '9' || word[1] == '.'
+	return !negative && !strings.Contains(word, " ")
+}
+
+// flag finds the flag that a word names; open where that depends on the release.
+func (m *Module) flag(word string) (f *FlagName, open bool) {
+	for i := range m.Flags {
+		f := &m.Flags[i]
+		if f.Name == word || f.Switch && strings.HasPrefix(word, "--no-") && word[len("--no-"):] == f.Name[len("--"):] {
+			return f, false
+		}
+	}
+	if !m.Abbreviations || len(word) < 4 {
+		return nil, false
+	}
+	for i := range m.Flags {
+		if f := &m.Flags[i]; f.Shortest != "" && strings.HasPrefix(f.Name, word) {
+			return f, len(word) < len(f.Shortest)
+		}
+	}
+	return nil, false
+}

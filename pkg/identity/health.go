@@ -1,0 +1,122 @@
+package identity
+
+import (
+	"strconv"
+
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// PortState is what is known of a port.
+type PortState uint8
+
+const (
+	// PortNone: the process serves no health.
+	PortNone PortState = iota
+	// PortOpen: health is on Number.
+	PortOpen
+	// PortHidden: only the running pod knows the number.
+	PortHidden
+	// PortOff: the setting turns the health server off.
+	PortOff
+	// PortRandom: the system picks one.
+	PortRandom
+	// PortInvalid: the process does not start with it.
+	PortInvalid
+)
+
+// Port is where a process serves its health after the mutation.
+type Port struct {
+	State  PortState
+	Number int32
+	// Name is the port's name by the contract.
+	Name string
+	// Why is the flag or variable that says it; the zero value where it is the contract's or the module's own number.
+	Why Value
+}
+
+const (
+	// maxSystemPort: the runtime parses DYN_SYSTEM_PORT as i16 (lib/runtime/src/config.rs, 1.6.1).
+	maxSystemPort = 32767
+	maxPort       = 65535
+	// grpcMetricsPort is where a frontend in KServe gRPC mode serves HTTP (dynamo.frontend --grpc-metrics-port).
+	grpcMetricsPort = 8788
+)
+
+// Health is the port of the process's health server.
+func (p *Process) Health() Port {
+	switch {
+	case p.Module == nil:
+		return p.systemPort()
+	case p.Module.HTTP:
+		return p.httpPort()
+	case p.Module.SystemPort && p.Registers:
+		return p.systemPort()
+	}
+	return Port{}
+}
+
+func (p *Process) systemPort() Port {
+	port := Port{State: PortOpen, Number: wiring.SystemPort, Name: wiring.SystemPortName}
+	v := p.Variable(wiring.EnvSystemPort)
+	if !v.Told() {
+		return port
+	}
+	port.Why, port.Number = v, 0
+	if v.Sure == Unknown {
+		port.State = PortHidden
+		return port
+	}
+	n, err := strconv.Atoi(v.Text)
+	switch {
+	case v.Text == "", err == nil && n < 0:
+		port.State = PortOff
+	case err != nil, n > maxSystemPort:
+		port.State = PortInvalid
+	case n == 0:
+		port.State = PortRandom
+	default:
+		port.Number = int32(n)
+	}
+	return port
+}
+
+func (p *Process) httpPort() Port {
+	port := Port{State: PortOpen, Number: wiring.HTTPPort, Name: wiring.HTTPPortName}
+	flag := FlagHTTPPort
+	if grpc, on := p.Switch(FlagGRPCServer); on {
+		flag, port.Number = FlagGRPCMetricsPort, grpcMetricsPort
+	} else if grpc.Told() && grpc.Sure == Unknown {
+		port.State = PortHidden
+		return port
+	}
+	v := p.Told(flag)
+	if !v.Told() {
+		return port
+	}
+	port.Why = v
+	n, err := strconv.Atoi(v.Text)
+	switch {
+	case v.Sure == Unknown:
+		port.State, port.Number = PortHidden, 0
+	case err != nil, n < 0, n > maxPort:
+		port.State, port.Number = PortInvalid, 0
+	case n == 0:
+		port.State, port.Number = PortRandom, 0
+	default:
+		port.Number = int32(n)
+	}
+	return port
+}
+
+// HealthPath is where the process answers for its health; empty where only the running pod knows.
+func (p *Process) HealthPath() string {
+	name := "DYN_SYSTEM_HEALTH_PATH"
+	if p.Module != nil && p.Module.HTTP {
+		name = "DYN_HTTP_SVC_HEALTH_PATH"
+	}
+	v := p.Variable(name)
+	if v.Told() && (v.Text != "" || v.Sure == Unknown) {
+		return v.Text
+	}
+	return wiring.HealthPath
+}

@@ -1,0 +1,79 @@
+package mutate
+
+import (
+	"strings"
+
+	"gomodules.xyz/jsonpatch/v2"
+)
+
+// defaultAccount is what the API server has written by the time it asks, where the user wrote nothing.
+const defaultAccount = "default"
+
+// tokenVolume is the prefix of the volume that the API server's ServiceAccount plugin adds
+// (kubernetes plugin/pkg/admission/serviceaccount/admission.go, v1.36).
+const tokenVolume = "kube-api-access-"
+
+// account gives the pod the discovery account where it has none of its own, and a token where it has none and does not
+// refuse one. Both fields: hooks after this one may read the deprecated one, and the API server does not follow it up.
+func (m *mutation) account() {
+	spec := &m.pod.Spec
+	if account := m.finalAccount(); m.options.ServiceAccount != "" && ownAccount(spec.ServiceAccountName) == "" {
+		if spec.ServiceAccountName == "" {
+			m.add(accountPath, account)
+		} else if spec.ServiceAccountName != account {
+			m.replace(accountPath, account)
+		}
+		if spec.ServiceAccount == "" {
+			m.add(deprecatedAccountPath, account)
+		} else if spec.ServiceAccount != account {
+			m.replace(deprecatedAccountPath, account)
+		}
+	}
+	if spec.AutomountServiceAccountToken == nil && !m.hasToken() {
+		m.add(automountPath, true)
+	}
+}
+
+func (m *mutation) replace(path string, value any) {
+	m.patch = append(m.patch, jsonpatch.Operation{Operation: "replace", Path: path, Value: value})
+}
+
+// ownAccount is the account that the user chose; empty where that is nobody's choice.
+func ownAccount(name string) string {
+	if name == defaultAccount {
+		return ""
+	}
+	return name
+}
+
+// finalAccount is the account that the pod runs under after the mutation.
+func (m *mutation) finalAccount() string {
+	name := m.pod.Spec.ServiceAccountName
+	switch {
+	case ownAccount(name) != "":
+		return name
+	case m.options.ServiceAccount != "":
+		return m.options.ServiceAccount
+	default:
+		return defaultAccount
+	}
+}
+
+// hasToken reports whether the pod mounts a token already, the API server's or one of its own.
+func (m *mutation) hasToken() bool {
+	for i := range m.pod.Spec.Volumes {
+		v := &m.pod.Spec.Volumes[i]
+		if strings.HasPrefix(v.Name, tokenVolume) {
+			return true
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for j := range v.Projected.Sources {
+			if t := v.Projected.Sources[j].ServiceAccountToken; t != nil && t.Audience == "" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+package mutate
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dynawire/dynawire/pkg/identity"
+	"github.com/dynawire/dynawire/pkg/pod"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// EnvVar is a variable as the patch writes it.
+type EnvVar struct {
+	Name      string        `json:"name"`
+	Value     string        `json:"value,omitempty"`
+	ValueFrom *EnvVarSource `json:"valueFrom,omitempty"`
+}
+
+// EnvVarSource is the downward API.
+type EnvVarSource struct {
+	FieldRef FieldRef `json:"fieldRef"`
+}
+
+// FieldRef names a field of the pod. The API server fills in the apiVersion.
+type FieldRef struct {
+	FieldPath string `json:"fieldPath"`
+}
+
+// The variables whose value is always the same.
+var (
+	podName      = downward(wiring.EnvPodName, "metadata.name")
+	podNamespace = downward(wiring.EnvPodNamespace, "metadata.namespace")
+	podUID       = downward(wiring.EnvPodUID, "metadata.uid")
+	backend      = &EnvVar{Name: wiring.EnvDiscoveryBackend, Value: wiring.BackendKubernetes}
+	systemPort   = &EnvVar{Name: wiring.EnvSystemPort, Value: "9090"}
+)
+
+func downward(name, path string) *EnvVar {
+	return &EnvVar{Name: name, ValueFrom: &EnvVarSource{FieldRef{path}}}
+}
+
+// env puts what is missing in front of the user's variables, which may then refer to it, and reports whether the
+// process has its endpoints' health decide its own. A variable that the user has stays as it is.
+func (m *mutation) env(p *identity.Process, n names, at *paths) (endpointHealth bool) {
+	var buf [12]*EnvVar
+	vars := buf[:0]
+	add := func(v *EnvVar) {
+		if !has(p.Container, v.Name) {
+			vars = append(vars, v)
+		}
+	}
+	literal := func(name, value string) {
+		if value != "" && !has(p.Container, name) {
+			vars = append(vars, &EnvVar{Name: name, Value: value})
+		}
+	}
+	add(podName)
+	add(podNamespace)
+	add(podUID)
+	add(backend)
+	name, value := m.namespaceVariable(p, n)
+	literal(name, value)
+	literal(wiring.EnvComponent, labelText(n.component))
+	literal(wiring.EnvEndpoint, endpointPath(p, n))
+	if registers(p, n) {
+		add(systemPort)
+	}
+	health := healthEndpoint(p, n)
+	if health != "" && !has(p.Container, wiring.EnvEndpointHealthStatus) {
+		literal(wiring.EnvEndpointHealthStatus, jsonList(health))
+	}
+	m.prepend(p.Container, vars, at)
+	return health != "" || has(p.Container, wiring.EnvEndpointHealthStatus)
+}
+
+// prepend adds the variables in front, in their order. Written backwards, every operation has the same path.
+func (m *mutation) prepend(c *pod.Container, vars []*EnvVar, at *paths) {
+	if len(vars) == 0 {
+		return
+	}
+	if c.Env == nil {
+		m.add(at.env, append([]*EnvVar(nil), vars...))
+		return
+	}
+	for i := len(vars) - 1; i >= 0; i-- {
+		m.add(at.envFirst, vars[i])
+	}
+}
+
+func has(c *pod.Container, name string) bool {
+	for i := range c.Env {
+		if c.Env[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func labelText(text string) string {
+	if wiring.IsLabelValue(text) {
+		return text
+	}
+	return ""
+}
+
+// namespaceVariable is DYN_NAMESPACE for what has a namespace of its own to register in, and what a frontend's scope asks for.
+func (m *mutation) namespaceVariable(p *identity.Process, n names) (name, value string) {
+	value = labelText(n.namespace)
+	if p.Module == nil {
+		return wiring.EnvNamespace, value
+	}
+	switch p.Module.Namespace {
+	case identity.OwnNamespace:
+		return wiring.EnvNamespace, value
+	case identity.Scope:
+		if tellsScope(p) || m.scopeUndeclared() {
+			return "", ""
+		}
+		switch m.scope() {
+		case wiring.ScopeAll:
+			return "", ""
+		case wiring.ScopePrefix:
+			return wiring.EnvNamespacePrefix, value
+		}
+		return wiring.EnvNamespace, value
+	}
+	return "", "" // a router's DYN_NAMESPACE would redirect it from its targets
+}
+
+// tellsScope reports whether the user gives a frontend its scope.
+func tellsScope(p *identity.Process) bool {
+	return p.Told(identity.FlagNamespace).Told() || p.Told(identity.FlagNamespacePrefix).Told()
+}
+
+// scope is how much the pod's frontends see.
+func (m *mutation) scope() wiring.Scope {
+	if s, ok := m.pod.Metadata.Annotations[wiring.AnnotationFrontendScope]; ok {
+		return wiring.Scope(s)
+	}
+	return m.options.Namespace.FrontendScope
+}
+
+// scopeUndeclared reports whether the pod has a frontend for which nobody declares a namespace or a scope, so that
+// upstream's "all namespaces" stays.
+func (m *mutation) scopeUndeclared() bool {
+	ns := &m.options.Namespace
+	if ns.DynamoNamespace != "" || ns.FrontendScope != "" {
+		return false
+	}
+	if _, ok := m.pod.Metadata.Annotations[wiring.AnnotationFrontendScope]; ok {
+		return false
+	}
+	if _, ok := m.pod.Metadata.Labels[wiring.LabelNamespace]; ok {
+		return false
+	}
+	for i := range m.resolution.Processes {
+		p := &m.resolution.Processes[i]
+		if p.Module != nil && p.Module.Namespace == identity.Scope && !tellsScope(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// endpointPath is DYN_ENDPOINT: what makes the label true on a module that reads it as a path. Empty where something
+// explicit says it, or says another namespace.
+func endpointPath(p *identity.Process, n names) string {
+	if !p.Redirectable() || !p.Agrees(n.namespace) {
+		return ""
+	}
+	namespace := p.RegistersIn(n.namespace)
+	if !isPart(namespace) || !isPart(n.component) || !isPart(n.endpoint) {
+		return ""
+	}
+	return namespace + "." + n.component + "." + n.endpoint
+}
+
+// isPart reports whether a name can be one of the three parts of an endpoint path.
+func isPart(name string) bool {
+	for i := 0; i < len(name); i++ {
+		if name[i] == '.' {
+			return false
+		}
+	}
+	return wiring.IsLabelValue(name)
+}
+
+// registers reports whether the process has an endpoint of its own. A labelled program of the user's does if the label
+// is a worker's, or no type is said.
+func registers(p *identity.Process, n names) bool {
+	if p.Module == nil {
+		return n.role == "" && n.component != "" || isWorker(n.role)
+	}
+	return p.Module.SystemPort && p.Registers
+}
+
+func isWorker(role string) bool {
+	return role == wiring.TypeWorker || role == wiring.TypePrefill || role == wiring.TypeDecode
+}
+
+// healthEndpoint is the endpoint whose health is to be the process's. Another name than the one that it serves would
+// keep the pod unready for ever, so there is none where that is not known.
+func healthEndpoint(p *identity.Process, n names) string {
+	if p.Module == nil {
+		switch {
+		case !isWorker(n.role):
+			return ""
+		case n.endpoint != "":
+			return n.endpoint
+		}
+		return wiring.DefaultEndpoint
+	}
+	if !p.Registers || p.Module.Role == wiring.TypePlanner {
+		return ""
+	}
+	return n.endpoint
+}
+
+func jsonList(element string) string {
+	b, err := jsontext.AppendQuote([]byte{'['}, element)
+	if err != nil {
+		return "" // no UTF-8: the variable could not hold it either
+	}
+	return string(append(b, ']'))
+}

@@ -1,0 +1,42 @@
+package runtime
+
+import "time"
+
+// EventType is what happened to an instance.
+type EventType string
+
+const (
+	// NewReady: an instance is ready that this subscription has not seen ready before (or not since it was Deleted).
+	NewReady EventType = "NewReady"
+	// Ready: an instance that was NotReady is ready again.
+	Ready EventType = "Ready"
+	// NotReady: a ready instance is not ready any more, or is terminating. It is still there.
+	NotReady EventType = "NotReady"
+	// Deleted: an instance that was announced is gone. The event carries the state in which it was last told.
+	Deleted EventType = "Deleted"
+	// Updated: an announced instance has other addresses, endpoints or metadata and the same readiness. A container that
+	// restarts between two probes comes back on another port this way.
+	Updated EventType = "Updated"
+	// Synced: everything that was there when the subscription began has been told. It has no instance and comes once.
+	Synced EventType = "Synced"
+)
+
+// Event is one change of a component, as one subscription sees it.
+type Event struct {
+	Type EventType `json:"type"`
+	// Instance is the state that the event leads to.
+	Instance Instance `json:"instance,omitzero"`
+	// At is when this process learned of the change.
+	At time.Time `json:"at"`
+}
+
+// Snapshot is the state of a component at one moment.
+type Snapshot struct {
+	// Instances are sorted by pod name.
+	Instances []Instance
+	// Synced is false until the source has told everything once; Instances is then not to be relied on.
+	Synced bool
+	// StaleSince is when contact with the source was lost; zero while there is contact. A connection that dies silently is
+	// noticed within 45 s.
+	StaleSince time.Time
+}

@@ -1,0 +1,81 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// Identity is what a pod knows about itself. dynawire's webhook puts it into the environment of every pod that it wires.
+type Identity struct {
+	// PodName, PodNamespace and PodUID are the pod's. A program that only looks needs no more than PodNamespace.
+	PodName      string
+	PodNamespace string
+	PodUID       string
+	// Namespace and Component are Dynamo's; Component is empty where the environment does not say.
+	Namespace string
+	Component string
+	// WorkerSuffix is appended to the namespace in what the instance publishes, after a hyphen, as Dynamo does.
+	WorkerSuffix string
+	// Endpoint is the one that the pod is expected to serve.
+	Endpoint string
+	// SystemPort is where the kubelet asks for /health. Negative: the program serves Health itself. 0: any free port.
+	SystemPort int
+}
+
+// IdentityFromEnv reads the environment that the webhook injects. The error names the variable that is missing or wrong
+// and what to do about it.
+func IdentityFromEnv() (Identity, error) { return identityFrom(os.Getenv) }
+
+func identityFrom(getenv func(string) string) (Identity, error) {
+	id := Identity{
+		PodName:      getenv(wiring.EnvPodName),
+		PodNamespace: getenv(wiring.EnvPodNamespace),
+		PodUID:       getenv(wiring.EnvPodUID),
+		Namespace:    getenv(wiring.EnvNamespace),
+		Component:    getenv(wiring.EnvComponent),
+		WorkerSuffix: getenv(wiring.EnvWorkerSuffix),
+		Endpoint:     endpointFrom(getenv),
+		SystemPort:   wiring.SystemPort,
+	}
+	if id.Namespace == "" {
+		id.Namespace = wiring.DefaultNamespace
+	}
+	for _, v := range [...]struct{ name, value, field string }{
+		{wiring.EnvPodName, id.PodName, "metadata.name"},
+		{wiring.EnvPodNamespace, id.PodNamespace, "metadata.namespace"},
+		{wiring.EnvPodUID, id.PodUID, "metadata.uid"},
+	} {
+		if v.value == "" {
+			return Identity{}, fmt.Errorf("%s is not set: label the Kubernetes namespace %s=true, so that dynawire injects it, and "+
+				"recreate the pod; or set it by hand from fieldRef %s", v.name, wiring.LabelDiscoveryEnabled, v.field)
+		}
+	}
+	if port := getenv(wiring.EnvSystemPort); port != "" {
+		// Dynamo's runtime keeps the port in 16 signed bits (-1 is off).
+		n, err := strconv.ParseInt(port, 10, 16)
+		if err != nil {
+			return Identity{}, fmt.Errorf("%s is %q: it must be a number up to 32767, 0 for any free port, -1 for none",
+				wiring.EnvSystemPort, port)
+		}
+		id.SystemPort = int(n)
+	}
+	return id, nil
+}
+
+// endpointFrom reads the endpoint's name out of [dyn://][ns.component.]endpoint; a pod that was not given one still knows
+// which endpoint its health is expected to speak for.
+func endpointFrom(getenv func(string) string) string {
+	if e := strings.TrimPrefix(getenv(wiring.EnvEndpoint), "dyn://"); e != "" {
+		return e[strings.LastIndexByte(e, '.')+1:]
+	}
+	var names []string
+	if json.Unmarshal([]byte(getenv(wiring.EnvEndpointHealthStatus)), &names) == nil && len(names) > 0 && names[0] != "" {
+		return names[0]
+	}
+	return wiring.DefaultEndpoint
+}

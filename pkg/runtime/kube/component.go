@@ -1,0 +1,276 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+
+	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+type componentKey struct{ namespace, component string }
+
+// selector is the labels that dynawire gives a component's Service, and that its slices inherit.
+func (k componentKey) selector() string {
+	return wiring.LabelDiscoveryEnabled + "=true," +
+		wiring.LabelNamespace + "=" + k.namespace + "," + wiring.LabelComponent + "=" + k.component
+}
+
+// component is one component that somebody follows: its slices, joined with the metadata of the whole namespace.
+type component struct {
+	client   *Client
+	key      componentKey
+	table    *runtime.Table
+	slices   *follower
+	metadata *metadataWatch
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+
+	users int         // guarded by client.mu
+	idle  clock.Timer // holds one use, after ListInstances; guarded by client.mu
+
+	// Guarded by client.join.
+	state        *join.State
+	slicesSynced bool
+	stopped      bool
+	armed        uint64 // the newest State.Missing that a timer waits for
+	staleSince   time.Time
+}
+
+// acquire returns the component, started if nobody followed it, and counts the caller as a user.
+func (c *Client) acquire(key componentKey) (*component, error) {
+	if err := key.check(); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, runtime.ErrClosed
+	}
+	comp := c.components[key]
+	if comp == nil {
+		if c.metadata == nil {
+			c.metadata = c.startMetadata()
+		}
+		c.metadata.users++
+		comp = c.startComponent(key, c.metadata)
+		c.components[key] = comp
+	}
+	comp.users++
+	return comp, nil
+}
+
+// release takes a use back. The last one stops the watches and waits for them.
+func (c *Client) release(comp *component) {
+	var metadata *metadataWatch
+	c.mu.Lock()
+	comp.users--
+	last := comp.users == 0 && c.components[comp.key] == comp
+	if last {
+		delete(c.components, comp.key)
+		if comp.metadata.users--; comp.metadata.users == 0 && c.metadata == comp.metadata {
+			metadata, c.metadata = c.metadata, nil
+		}
+	}
+	c.mu.Unlock()
+	if !last {
+		return
+	}
+	comp.stop()
+	if metadata != nil {
+		metadata.stop()
+	}
+}
+
+// linger hands a use over to a timer, so that a program that lists now and then keeps its watch.
+func (c *Client) linger(comp *component) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	before := comp.idle
+	comp.idle = c.clock.AfterFunc(c.cfg.ListIdle, func() { c.release(comp) })
+	surplus := before != nil && before.Stop()
+	c.mu.Unlock()
+	if surplus {
+		c.release(comp)
+	}
+}
+
+func (c *Client) startComponent(key componentKey, m *metadataWatch) *component {
+	ctx, cancel := context.WithCancel(context.Background())
+	comp := &component{
+		client: c, key: key, metadata: m, cancel: cancel,
+		table: runtime.NewTable(c.clock.Now),
+		state: join.NewState(join.Owner{
+			KubeNamespace: c.identity.PodNamespace, Namespace: key.namespace, Component: key.component,
+		}, m.registry),
+		staleSince: c.clock.Now(),
+	}
+	comp.slices = &follower{
+		from: c.api.endpointSlices(c.identity.PodNamespace, key.selector()),
+		to:   comp, clock: c.clock, log: c.log.With("component", key.namespace+"/"+key.component),
+	}
+	c.join.Lock()
+	m.components[comp] = struct{}{}
+	comp.refreshStale()
+	c.join.Unlock()
+	comp.running.Go(func() { comp.slices.run(ctx) })
+	return comp
+}
+
+// stop ends the watch and waits for it.
+func (comp *component) stop() {
+	c := comp.client
+	comp.cancel()
+	c.join.Lock()
+	comp.stopped = true
+	delete(comp.metadata.components, comp)
+	c.join.Unlock()
+	c.mu.Lock()
+	if comp.idle != nil {
+		comp.idle.Stop()
+	}
+	c.mu.Unlock()
+	comp.running.Wait()
+}
+
+// wait returns when the component is synced.
+func (comp *component) wait(ctx context.Context, now bool) error {
+	select {
+	case <-comp.table.Synced():
+		return nil
+	default:
+	}
+	if now {
+		return comp.notSynced(nil)
+	}
+	closed := comp.table.Done()
+	select {
+	case <-comp.table.Synced():
+		return nil
+	case <-closed:
+		return runtime.ErrClosed
+	case <-ctx.Done():
+		return comp.notSynced(ctx.Err())
+	}
+}
+
+// notSynced says why as well as that.
+func (comp *component) notSynced(cause error) error {
+	err := errors.Join(comp.slices.err(), comp.metadata.follower.err())
+	switch {
+	case err == nil && cause == nil:
+		return runtime.ErrNotSynced
+	case err == nil:
+		return fmt.Errorf("%w: %w", runtime.ErrNotSynced, cause)
+	case cause == nil:
+		return fmt.Errorf("%w: %w", runtime.ErrNotSynced, explain(err))
+	default:
+		return fmt.Errorf("%w: %w: %w", runtime.ErrNotSynced, cause, explain(err))
+	}
+}
+
+// apply publishes changes and sees to it that what went missing is given up in time. Called with client.join held.
+func (comp *component) apply(changes []runtime.Change) {
+	if comp.stopped {
+		return
+	}
+	comp.table.Apply(changes...)
+	if stamp := comp.state.Missing(); stamp > comp.armed {
+		comp.armed = stamp
+		comp.arm(stamp)
+	}
+}
+
+// arm gives up what is missing since that stamp or before, after the grace. Called with client.join held.
+func (comp *component) arm(stamp uint64) {
+	c := comp.client
+	if c.cfg.Grace < 0 {
+		comp.table.Apply(comp.state.Expire(stamp)...)
+		return
+	}
+	c.clock.AfterFunc(c.cfg.Grace, func() {
+		c.join.Lock()
+		defer c.join.Unlock()
+		switch {
+		case comp.stopped:
+		case !comp.staleSince.IsZero():
+			// The slice that lists them again may be what we cannot hear.
+			comp.arm(stamp)
+		default:
+			comp.table.Apply(comp.state.Expire(stamp)...)
+		}
+	})
+}
+
+// markSynced lets the readers in once both sides have told everything. Called with client.join held.
+func (comp *component) markSynced() {
+	if comp.slicesSynced && comp.metadata.synced {
+		comp.table.MarkSynced()
+	}
+}
+
+// refreshStale passes on since when either side is out of contact. Called with client.join held.
+func (comp *component) refreshStale() {
+	since := comp.staleSince
+	if m := comp.metadata.staleSince; since.IsZero() || !m.IsZero() && m.Before(since) {
+		since = m
+	}
+	comp.table.SetStale(since)
+}
+
+func (comp *component) locked(f func()) {
+	comp.client.join.Lock()
+	defer comp.client.join.Unlock()
+	f()
+}
+
+func (comp *component) begin() { comp.locked(comp.state.BeginReplace) }
+
+func (comp *component) end() {
+	comp.locked(func() {
+		comp.apply(comp.state.EndReplace())
+		comp.slicesSynced = true
+		comp.markSynced()
+	})
+}
+
+func (comp *component) set(obj k8sruntime.Object) {
+	if slice, ok := compactSlice(obj); ok {
+		comp.locked(func() { comp.apply(comp.state.SetSlice(slice)) })
+	}
+}
+
+func (comp *component) remove(obj k8sruntime.Object) {
+	if slice, ok := compactSlice(obj); ok {
+		comp.locked(func() { comp.apply(comp.state.DeleteSlice(slice.Name)) })
+	}
+}
+
+func (comp *component) contact(ok bool) {
+	comp.locked(func() {
+		comp.staleSince = staleSince(comp.staleSince, ok, comp.client.clock.Now())
+		comp.refreshStale()
+	})
+}
+
+// staleSince keeps the moment when contact was first lost.
+func staleSince(before time.Time, contact bool, now time.Time) time.Time {
+	switch {
+	case contact:
+		return time.Time{}
+	case before.IsZero():
+		return now
+	default:
+		return before
+	}
+}

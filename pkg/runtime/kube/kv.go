@@ -1,0 +1,161 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+const (
+	// kvKeyAnnotation holds the exact key, so that a name that two keys came to share is noticed.
+	kvKeyAnnotation = "dynawire.io/key"
+	// kvLabel lets people list what the store holds; the library itself never lists ConfigMaps.
+	kvLabel   = "dynawire.io/key-value"
+	kvDataKey = "value"
+	// maxValue is what a ConfigMap holds (k8s.io/api/core/v1 MaxSecretSize).
+	maxValue = corev1.MaxSecretSize
+)
+
+// WriteKV implements runtime.Discovery on a ConfigMap per key.
+func (c *Client) WriteKV(ctx context.Context, key string, value []byte, opts ...runtime.WriteOption) error {
+	var o runtime.WriteOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	fail := func(err error) error { return fmt.Errorf("write key %q: %w", key, err) }
+	if err := c.checkKV(key); err != nil {
+		return fail(err)
+	}
+	if len(value) > maxValue {
+		return fail(fmt.Errorf("%w: %d bytes, at most %d; keep the bytes elsewhere and a reference here",
+			runtime.ErrTooLarge, len(value), maxValue))
+	}
+	// The object may come or go between the read and the write; then what was read is worth nothing. That someone does so
+	// again and again is not to be expected.
+	const attempts = 5
+	var err error
+	for range attempts {
+		var again bool
+		if again, err = c.writeOnce(ctx, key, value, o); !again {
+			break
+		}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// writeOnce reads and writes; again says that the object came or went in between.
+func (c *Client) writeOnce(ctx context.Context, key string, value []byte, o runtime.WriteOptions) (again bool, err error) {
+	cm, err := c.getConfigMap(ctx, key)
+	switch {
+	case apierrors.IsNotFound(err) && o.IfVersion != "":
+		return false, fmt.Errorf("%w: it is gone", runtime.ErrConflict)
+	case apierrors.IsNotFound(err):
+		err = c.createConfigMap(ctx, key, value)
+		return apierrors.IsAlreadyExists(err), explainKV(err)
+	case err != nil:
+		return false, explainKV(err)
+	case o.CreateOnly:
+		return false, runtime.ErrAlreadyExists
+	case o.IfVersion != "" && o.IfVersion != cm.ResourceVersion:
+		return false, fmt.Errorf("%w: version %s, not %s", runtime.ErrConflict, cm.ResourceVersion, o.IfVersion)
+	case bytes.Equal(stored(cm), value):
+		return false, nil
+	}
+	store(cm, value)
+	cm.ResourceVersion = o.IfVersion // none: whatever is there is replaced, the last writer wins
+	err = c.api.core.Put().Namespace(cm.Namespace).Resource("configmaps").Name(cm.Name).Body(cm).Do(ctx).Error()
+	switch {
+	case o.IfVersion != "" && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+		return false, fmt.Errorf("%w: %w", runtime.ErrConflict, err)
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return true, err
+	default:
+		return false, explainKV(err)
+	}
+}
+
+// ReadKV implements runtime.Discovery.
+func (c *Client) ReadKV(ctx context.Context, key string) (runtime.KV, error) {
+	fail := func(err error) (runtime.KV, error) { return runtime.KV{}, fmt.Errorf("read key %q: %w", key, err) }
+	if err := c.checkKV(key); err != nil {
+		return fail(err)
+	}
+	cm, err := c.getConfigMap(ctx, key)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fail(runtime.ErrNotFound)
+	case err != nil:
+		return fail(explainKV(err))
+	}
+	return runtime.KV{Key: key, Value: stored(cm), Version: cm.ResourceVersion}, nil
+}
+
+func (c *Client) checkKV(key string) error {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return runtime.ErrClosed
+	}
+	return checkKey(key)
+}
+
+// getConfigMap reads the key's object and makes sure that it is the key's.
+func (c *Client) getConfigMap(ctx context.Context, key string) (*corev1.ConfigMap, error) {
+	var cm corev1.ConfigMap
+	err := c.api.core.Get().Namespace(c.identity.PodNamespace).Resource("configmaps").Name(configMapName(key)).Do(ctx).Into(&cm)
+	if err != nil {
+		return nil, err
+	}
+	if found, ok := cm.Annotations[kvKeyAnnotation]; !ok || found != key {
+		return nil, fmt.Errorf("%w: ConfigMap %s has annotation %s=%q", runtime.ErrKeyCollision, cm.Name, kvKeyAnnotation, found)
+	}
+	return &cm, nil
+}
+
+func (c *Client) createConfigMap(ctx context.Context, key string, value []byte) error {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: configMapName(key), Namespace: c.identity.PodNamespace,
+		Labels:      map[string]string{kvLabel: "true"},
+		Annotations: map[string]string{kvKeyAnnotation: key},
+	}}
+	store(cm, value)
+	return c.api.core.Post().Namespace(cm.Namespace).Resource("configmaps").Body(cm).Do(ctx).Error()
+}
+
+// store keeps text as text, for those who read it with kubectl, and anything else as bytes.
+func store(cm *corev1.ConfigMap, value []byte) {
+	cm.Data, cm.BinaryData = nil, nil
+	if utf8.Valid(value) {
+		cm.Data = map[string]string{kvDataKey: string(value)}
+		return
+	}
+	cm.BinaryData = map[string][]byte{kvDataKey: value}
+}
+
+func stored(cm *corev1.ConfigMap) []byte {
+	if v, ok := cm.BinaryData[kvDataKey]; ok {
+		return v
+	}
+	return []byte(cm.Data[kvDataKey])
+}
+
+// explainKV is explain for the right that is not given to every namespace.
+func explainKV(err error) error {
+	if err == nil || !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w; dynawire binds the Role %s in namespaces annotated %s=true",
+		runtime.ErrForbidden, err, wiring.KeyValueRole, wiring.AnnotationKeyValue)
+}

