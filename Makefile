@@ -48,7 +48,7 @@ test-unit: ## Unit tests with the race detector.
 
 .PHONY: test-integration
 test-integration: deps $(CLUSTER) ## Tests against a real API server and etcd.
-	KUBEBUILDER_ASSETS="$$($(CLUSTER) build)" go test -tags integration -count=1 -timeout 15m ./pkg/runtime/... ./test/integration/...
+	KUBEBUILDER_ASSETS="$$($(CLUSTER) build --envtest)" go test -tags integration -count=1 -timeout 15m ./pkg/runtime/... ./test/integration/...
 
 .PHONY: test-e2e
 test-e2e: deps images ## Tests on a real node with the real Dynamo; the cluster goes when they end. KEEP=1 keeps it.
@@ -90,12 +90,13 @@ build: ## The binaries, into bin/.
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: deps
-deps: $(CLUSTER) ## Debian packages that the local cluster and its images need (as root).
-	@missing=$$($(CLUSTER) deps --missing); \
-	if [ -n "$$missing" ] && [ -z "$$KUBECONFIG" ]; then \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing: $$missing"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	  else echo "missing Debian packages; run: sudo apt-get install $$missing"; exit 1; fi; fi
+deps: $(CLUSTER) ## Debian packages that the local cluster, its images and the tour need (installed as root).
+	@[ -z "$$KUBECONFIG" ] || exit 0; \
+	missing=$$(for p in $$($(CLUSTER) deps --images) curl; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	[ -n "$$missing" ] || exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing" $$missing; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else echo "missing Debian packages; run: sudo apt-get install --no-install-recommends" $$missing >&2; exit 1; fi
 
 .PHONY: images
 images: $(CLUSTER) ## Image archives for a cluster without a registry, into .cache/images.
@@ -115,5 +116,5 @@ $(GOLANGCI):
 
 .PHONY: clean
 clean: ## Remove what was built; the caches too.
-	@[ ! -x $(CLUSTER) ] || $(CLUSTER) down --all
+	@for c in $(CACHE)/cluster/clusters/*/; do [ ! -d "$$c" ] || $(CLUSTER) down --name "$$(basename "$$c")"; done
 	rm -rf bin $(CACHE)

@@ -69,30 +69,33 @@ show_wiring() {
 }
 
 chat() {
-  step "Ask Dynamo's frontend (any HTTP client through: kubectl -n $ns port-forward service/dynamo-frontend-service 8000:http)"
-  local via=/api/v1/namespaces/$ns/services/dynamo-frontend-service:http/proxy
-  until_true 60 "the model in the frontend's list" "kubectl get --raw $via/v1/models | grep -q tiny"
-  run "kubectl get --raw $via/v1/models; echo"
-  run "echo '{\"model\":\"tiny\",\"max_tokens\":12,\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}' | kubectl create --raw $via/v1/chat/completions -f -; echo"
+  step "Ask Dynamo's frontend"
+  bold "\$ kubectl -n $ns port-forward service/dynamo-frontend-service 18000:http &"
+  kubectl -n "$ns" port-forward service/dynamo-frontend-service 18000:http >/dev/null &
+  forward=$!
+  until_true 60 "the model in the frontend's list" "curl -fsS http://localhost:18000/v1/models | grep -q tiny"
+  run "curl -s http://localhost:18000/v1/models; echo"
+  run "curl -s http://localhost:18000/v1/chat/completions -H 'Content-Type: application/json' -d '{\"model\":\"tiny\",\"max_tokens\":12,\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'; echo"
+  kill $forward
 }
 
 go_programs() {
   step "Go programs on the library join in: a worker, and a frontend that subscribes to it"
   run kubectl -n "$ns" apply -f examples/worker/deployment.yaml -f examples/frontend/deployment.yaml
-  run kubectl -n "$ns" rollout status deployment/go-worker deployment/go-frontend --timeout=120s
+  run kubectl -n "$ns" rollout status deployment/go-backend deployment/go-frontend --timeout=120s
   bold "\$ kubectl -n $ns logs -f deployment/go-frontend"
   kubectl -n "$ns" logs -f deployment/go-frontend --since=1m | sed 's/^/    | /' &
   local follow=$!
   trap 'kill $follow 2>/dev/null || true' RETURN
   sleep 2
-  run kubectl -n "$ns" scale deployment/go-worker --replicas=3
-  run kubectl -n "$ns" rollout status deployment/go-worker --timeout=120s
+  run kubectl -n "$ns" scale deployment/go-backend --replicas=3
+  run kubectl -n "$ns" rollout status deployment/go-backend --timeout=120s
   sleep 2
-  run kubectl -n "$ns" scale deployment/go-worker --replicas=1
+  run kubectl -n "$ns" scale deployment/go-backend --replicas=1
   sleep 4
   bold "kill the one that is left; its Deployment makes another"
-  run kubectl -n "$ns" delete pods -l app=go-worker --grace-period=0 --force
-  run kubectl -n "$ns" rollout status deployment/go-worker --timeout=120s
+  run kubectl -n "$ns" delete pods -l app=go-backend --grace-period=0 --force
+  run kubectl -n "$ns" rollout status deployment/go-backend --timeout=120s
   sleep 3
   run "echo '{\"prompt\":\"Hello\"}' | kubectl create --raw /api/v1/namespaces/$ns/services/$(kubectl -n "$ns" get services -l nvidia.com/dynamo-component=go-frontend -o jsonpath='{.items[0].metadata.name}'):http/proxy/generate -f -; echo"
 }

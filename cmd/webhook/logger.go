@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	stdlog "log"
 	"log/slog"
 
 	"github.com/go-logr/logr"
@@ -11,13 +12,25 @@ import (
 
 // newLogger makes the one logger of the process: ours, controller-runtime's and client-go's lines look alike.
 func newLogger(w io.Writer, level slog.Level, format string) logr.Logger {
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: plainLevels}
 	var h slog.Handler = slog.NewJSONHandler(w, o)
 	if format == "text" {
 		h = slog.NewTextHandler(w, o)
 	}
 	log := logr.FromSlogHandler(h)
+	// What net/http says about broken connections goes through package log: noise, as a rule.
+	slog.SetDefault(slog.New(h))
+	stdlog.SetFlags(0)
+	slog.SetLogLoggerLevel(slog.LevelDebug)
 	ctrl.SetLogger(log)
 	klog.SetLoggerWithOptions(log, klog.ContextualLogger(true))
 	return log
+}
+
+// plainLevels names logr's levels of verbosity as everybody else does: slog would write DEBUG+3 for the first.
+func plainLevels(_ []string, a slog.Attr) slog.Attr {
+	if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey && level < slog.LevelInfo {
+		return slog.String(slog.LevelKey, slog.LevelDebug.String())
+	}
+	return a
 }

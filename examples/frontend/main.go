@@ -33,10 +33,10 @@ type options struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+	err := run(ctx, os.Stdout, os.Args[1:])
+	stop()
+	if err != nil {
 		slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error("frontend failed", "error", err)
-		stop()
 		os.Exit(1)
 	}
 }

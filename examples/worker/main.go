@@ -31,10 +31,10 @@ type options struct {
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := run(ctx, log, os.Args[1:]); err != nil {
+	err := run(ctx, log, os.Args[1:])
+	stop()
+	if err != nil {
 		log.Error("worker failed", "error", err)
-		stop()
 		os.Exit(1)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/dynawire/dynawire/internal/admission"
 	"github.com/dynawire/dynawire/internal/audit"
+	"github.com/dynawire/dynawire/pkg/identity/identitytest"
 )
 
 // BenchmarkAdmission is the whole handler from body to response, beside the usual way of writing one: controller-runtime's
@@ -22,7 +22,7 @@ import (
 // same core, see TestDefaulterMakesTheSamePod.
 func BenchmarkAdmission(b *testing.B) {
 	for _, review := range []string{"small", "worker", "large"} {
-		body := reviewFile(b, review)
+		body := identitytest.Review(b, review)
 		b.Run(review+"/dynawire", func(b *testing.B) { benchmark(b, newAdmission(b).MutatePods(), body) })
 		b.Run(review+"/defaulter", func(b *testing.B) { benchmark(b, newDefaulter(b), body) })
 	}
@@ -31,7 +31,7 @@ func BenchmarkAdmission(b *testing.B) {
 // BenchmarkValidation is the other webhook, on pods that are wired already.
 func BenchmarkValidation(b *testing.B) {
 	for _, review := range []string{"small", "worker", "large"} {
-		body := reviewFile(b, review)
+		body := identitytest.Review(b, review)
 		b.Run(review, func(b *testing.B) { benchmark(b, newAdmission(b).ValidatePods(), body) })
 	}
 }
@@ -73,15 +73,6 @@ type discard struct {
 func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { d.written += len(p); return len(p), nil }
 func (d *discard) WriteHeader(code int)        { d.code = code }
-
-func reviewFile(tb testing.TB, name string) []byte {
-	tb.Helper()
-	body, err := os.ReadFile("testdata/" + name + ".review.json")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return body
-}
 
 // newAdmission has an opted-in namespace without settings, and its account.
 func newAdmission(testing.TB) *admission.Admission {

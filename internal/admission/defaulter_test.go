@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/dynawire/dynawire/pkg/identity/identitytest"
 	"github.com/dynawire/dynawire/pkg/mutate"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
@@ -27,7 +28,7 @@ import (
 func TestDefaulterMakesTheSamePod(t *testing.T) {
 	for review, wired := range map[string]bool{"small": false, "worker": true, "large": true} {
 		t.Run(review, func(t *testing.T) {
-			body := reviewFile(t, review)
+			body := identitytest.Review(t, review)
 			ours := patched(t, newAdmission(t).MutatePods(), body)
 			theirs := patched(t, newDefaulter(t), body)
 			require.Equal(t, ours, theirs)

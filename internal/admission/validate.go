@@ -25,8 +25,9 @@ func (a *Admission) validatePod(ctx context.Context, r *request) (answer, error)
 	}
 	findings := validate.Pod(p, ns.Settings)
 	if len(findings) > 0 && r.Operation == "UPDATE" && r.OldObject != nil {
+		// An update must not be refused for what was there before.
 		known := validate.Pod(podOf(r, r.OldObject), ns.Settings)
-		if findings = added(findings, known); len(findings) == 0 {
+		if findings = validate.New(known, findings); len(findings) == 0 {
 			return allow(reasonKnownFindings), nil
 		}
 	}
@@ -64,21 +65,6 @@ func judge(findings []validate.Finding, ns Namespace) answer {
 			out.denials = append(out.denials, f)
 		default:
 			out.warnings = append(out.warnings[:len(out.warnings):len(out.warnings)], f.String())
-		}
-	}
-	return out
-}
-
-// added are the findings that are not among the known ones: an update must not be refused for what was there before.
-func added(findings, known []validate.Finding) []validate.Finding {
-	was := make(map[validate.Finding]bool, len(known))
-	for _, f := range known {
-		was[f] = true
-	}
-	var out []validate.Finding
-	for _, f := range findings {
-		if !was[f] {
-			out = append(out, f)
 		}
 	}
 	return out

@@ -11,6 +11,8 @@ import (
 const (
 	// queueLength holds what a burst of refused pods of a few hundred workloads brings, at about 2 KB each.
 	queueLength = 512
+	// writeTimeout is how long one Event may take, owner look-up included.
+	writeTimeout = 5 * time.Second
 	// flushTimeout is how long a shutdown waits for what is queued.
 	flushTimeout = 5 * time.Second
 )
@@ -81,16 +83,24 @@ func (r *Recorder) Run(ctx context.Context) {
 	for {
 		select {
 		case v := <-r.queue:
-			r.write(ctx, v)
+			// The end of ctx must not tear off what is being written.
+			r.within(context.WithoutCancel(ctx), v)
 		case <-ctx.Done():
-			r.flush()
+			r.flush(context.WithoutCancel(ctx))
 			return
 		}
 	}
 }
 
-func (r *Recorder) flush() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+// within writes one verdict in limited time: behind it, others wait.
+func (r *Recorder) within(ctx context.Context, v Verdict) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	r.write(ctx, v)
+}
+
+func (r *Recorder) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	for {
 		select {

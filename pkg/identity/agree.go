@@ -24,3 +24,12 @@ func (p *Process) Redirectable() bool {
 	return p.Module != nil && p.Module.Syntax == FullPath && p.Registers && !p.Path.Told() &&
 		!p.Variable(wiring.EnvEndpoint).Told()
 }
+
+// GivenNamespace is what DYN_NAMESPACE is to be where the user has not set it. An argument or variable that is made from
+// it was read with the pod's default; else it is the namespace that the process has.
+func (p *Process) GivenNamespace(namespace string) string {
+	if p.env.used {
+		return p.env.namespace
+	}
+	return namespace
+}

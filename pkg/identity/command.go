@@ -11,11 +11,15 @@ type invocation struct {
 	// set and cleared are what env or a shell does to the environment of this program.
 	set     []assignment
 	cleared bool
+	// lost are words behind a shell string that it does not use.
+	lost []string
 }
 
-// recognise finds the Dynamo module that words run, through exec, env, the interpreter's options and wrappers that only
-// run what follows them. The zero invocation means that there is none, or that it cannot be proven.
-func recognise(words []string, fromCommand int) (inv invocation) {
+// recognise finds the Dynamo module that words run, through exec, env, shells, the interpreter's options and wrappers
+// that only run what follows them. set is what the shell around it has set. The zero invocation means that there is no
+// module, or that it cannot be proven.
+func (e *environment) recognise(words []string, fromCommand int, set []assignment, depth int) (inv invocation) {
+	inv.set = set
 	for i := 0; i < len(words); {
 		program := baseName(words[i])
 		if module, next := programModule(program, words, i); module != nil {
@@ -24,12 +28,18 @@ func recognise(words []string, fromCommand int) (inv invocation) {
 			return inv
 		}
 		switch {
+		case isShell(program):
+			return e.shell(words, i+1, fromCommand, inv, depth)
 		case program == "exec":
 			i = skipOptions(words, i+1, "a")
 		case program == "env":
 			var ok bool
 			if i, ok = inv.env(words, i+1); !ok {
 				return invocation{}
+			}
+		case program == "mpirun" || program == "mpiexec" || program == "srun":
+			// Rank 0 alone runs the command behind TensorRT-LLM's launcher.
+			for i++; i < len(words) && baseName(words[i]) != launcher; i++ {
 			}
 		default:
 			next, ok := skipWrapper(program, words, i+1)
@@ -136,6 +146,8 @@ func (inv *invocation) env(words []string, i int) (int, bool) {
 	return i, false
 }
 
+const launcher = "trtllm-llmapi-launch"
+
 // wrapper is a program that does nothing but run what follows its own arguments.
 type wrapper struct {
 	name string
@@ -161,7 +173,7 @@ var wrappers = []wrapper{
 	{name: "stdbuf", with: "ioe", long: []string{"--input", "--output", "--error"}},
 	{name: "timeout", with: "ks", long: []string{"--kill-after", "--signal"}, words: 1},
 	{name: "time", with: "fo"},
-	{name: "trtllm-llmapi-launch"},
+	{name: launcher},
 	{name: "opentelemetry-instrument"}, {name: "ddtrace-run"},
 }
 

@@ -10,18 +10,9 @@ import (
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-// notYet are the specs whose module stands in a shell string.
-var notYet = map[string]bool{
-	"13-llama-70b-ray-leader.yaml": true, "15-gpt-oss-multiline.yaml": true, "29-sglang-lost-arguments.yaml": true,
-	"07-gaie-worker-frontend-sidecar.yaml": true, "05-trtllm-prefill.yaml": false,
-}
-
 func TestCorpus(t *testing.T) {
 	for _, spec := range identitytest.Specs(t) {
 		t.Run(spec.File, func(t *testing.T) {
-			if notYet[spec.File] {
-				t.Skip("shell strings are not read yet")
-			}
 			r := identity.Resolve(spec.Decode(t), wiring.Settings{})
 			if spec.Pod == "skipped" {
 				assert.Equal(t, spec.Reason, string(r.Reason))

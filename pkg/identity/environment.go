@@ -17,9 +17,18 @@ type environment struct {
 	cleared bool
 	// namespace is what the mutation gives DYN_NAMESPACE where the container has none; empty where it gives none.
 	namespace string
-	// left bounds the work on variables, which can multiply each other; below zero every one is hidden.
+	// used: that value went into another one.
+	used bool
+	// stamped is what the mutation puts on the labels, as far as that is known yet; mirrored: a value depends on one.
+	stamped  stampedLabels
+	mirrored bool
+	// left bounds the work on variables, which can multiply each other, and on shell strings. Below zero the one is hidden
+	// and the other not read.
 	left int
 }
+
+// stampedLabels are the labels that the mutation writes and a variable may refer to.
+type stampedLabels struct{ namespace, component, role string }
 
 // assignment is NAME=text; gone where the name is unset.
 type assignment struct {
@@ -27,10 +36,11 @@ type assignment struct {
 	gone       bool
 }
 
-// maxWork is what the expansions of one container may cost: a unit for each byte, and some for each variable.
+// maxWork is what the commands of one pod may cost: a unit for each byte of an expansion, more for what is slower.
 const (
 	maxWork      = 4 << 20
 	variableWork = 64
+	scriptWork   = 64 // for each byte
 )
 
 // get is the value of a variable that the container or its command sets. Hidden parts are marked in the text.
@@ -79,15 +89,14 @@ func (e *environment) arg(word string) string {
 	return expand(word, func(name string) (string, bool) { return e.before(name, len(e.c.Env)) })
 }
 
-// words are command and args, expanded, on top of buf; expanded tells whether any had a "$" in it.
-func (e *environment) words(buf []string) (words []string, expanded bool) {
+// words are command and args, expanded, on top of buf.
+func (e *environment) words(buf []string) []string {
 	for _, list := range [...][]string{e.c.Command, e.c.Args} {
 		for _, word := range list {
-			expanded = expanded || strings.IndexByte(word, '$') >= 0
 			buf = append(buf, e.arg(word))
 		}
 	}
-	return buf, expanded
+	return buf
 }
 
 // last is the index of the last entry of that name among the first n, or -1.
@@ -125,8 +134,19 @@ func (e *environment) at(i int) string {
 	return expand(v.Value, func(name string) (string, bool) { return e.before(name, i) })
 }
 
-// elsewhere is the value of a variable that has no entry of the user's.
+// elsewhere is the value of a variable that has no entry of the user's above.
 func (e *environment) elsewhere(name string) (string, bool) {
+	if text, ok := e.injected(name); ok && e.last(name, len(e.c.Env)) < 0 {
+		return text, true
+	}
+	if len(e.c.EnvFrom) > 0 || isServiceVariable(name) {
+		return hidden, true
+	}
+	return "", false
+}
+
+// injected is what the mutation puts in front where the user has no such variable.
+func (e *environment) injected(name string) (string, bool) {
 	switch name {
 	case wiring.EnvPodName:
 		return e.field("metadata.name"), true
@@ -137,12 +157,8 @@ func (e *environment) elsewhere(name string) (string, bool) {
 	case wiring.EnvDiscoveryBackend:
 		return wiring.BackendKubernetes, true
 	case wiring.EnvNamespace:
-		if e.namespace != "" {
-			return e.namespace, true
-		}
-	}
-	if len(e.c.EnvFrom) > 0 || isServiceVariable(name) {
-		return hidden, true
+		e.used = e.used || e.namespace != ""
+		return e.namespace, e.namespace != ""
 	}
 	return "", false
 }
@@ -167,14 +183,13 @@ func (e *environment) field(path string) string {
 		text = m.UID
 	case "spec.serviceAccountName":
 		text = e.pod.Spec.ServiceAccountName
-		if text == "default" {
-			text = "" // the mutation may put its own there
+		if text == "default" || text == wiring.ServiceAccount {
+			text = "" // the mutation puts the one in place of the other
 		}
 	default:
 		if key, ok := subscript(path, "metadata.labels"); ok {
-			text = m.Labels[key]
-			if text == "" && key == wiring.LabelNamespace {
-				text = e.namespace
+			if text = m.Labels[key]; text == "" {
+				text = e.stamp(key)
 			}
 		} else if key, ok := subscript(path, "metadata.annotations"); ok {
 			text = m.Annotations[key]
@@ -184,6 +199,33 @@ func (e *environment) field(path string) string {
 		return hidden
 	}
 	return text
+}
+
+// stamp is a label that the pod does not have yet.
+func (e *environment) stamp(key string) string {
+	text := ""
+	switch key {
+	case wiring.LabelNamespace:
+		text = e.stamped.namespace
+	case wiring.LabelComponent:
+		text = e.stamped.component
+	case wiring.LabelComponentType:
+		text = e.stamped.role
+	default:
+		return ""
+	}
+	e.mirrored = true
+	return text
+}
+
+// mirrors reports whether a variable takes a label that the pod does not have yet.
+func (e *environment) mirrors(name, label string) bool {
+	i := e.last(name, len(e.c.Env))
+	if i < 0 || e.c.Env[i].ValueFrom == nil || e.c.Env[i].ValueFrom.FieldRef == nil {
+		return false
+	}
+	key, _ := subscript(e.c.Env[i].ValueFrom.FieldRef.FieldPath, "metadata.labels")
+	return key == label && e.pod.Metadata.Labels[key] == ""
 }
 
 // subscript takes KEY out of prefix['KEY'].

@@ -1,9 +1,13 @@
 package identity
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dynawire/dynawire/pkg/identity/shell"
+)
 
 // hidden stands in a text for what only the running pod knows. No argument or variable can hold a NUL byte.
-const hidden = "\x00"
+const hidden = shell.Hidden
 
 // isHidden reports whether a part of text is known to the running pod only.
 func isHidden(text string) bool { return strings.Contains(text, hidden) }

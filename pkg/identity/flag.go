@@ -1,6 +1,10 @@
 package identity
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dynawire/dynawire/pkg/identity/shell"
+)
 
 // Flag is what a flag or its variable means, whatever a module calls it.
 type Flag uint8
@@ -64,32 +68,40 @@ type given struct {
 }
 
 // flags reads the words after a module by the rules of argparse: --flag value, --flag=value, the last one wins, "--"
-// ends the options, and a value does not begin with a dash. The first fromCommand words stand in the command.
-func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) {
+// ends the options, and a value does not begin with a dash. The first fromCommand words stand in the command. open tells
+// that some word may stand for any number of flags.
+func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) (open bool) {
+	value := false // the word before may take this one
 	for i := 0; i < len(words); i++ {
 		word := words[i]
+		if strings.HasPrefix(word, shell.Open) && !value {
+			open = true
+		}
+		value = strings.HasPrefix(word, "--") && !strings.Contains(word, "=")
 		if len(word) < 3 || word[0] != '-' || word[1] != '-' {
 			if word == "--" {
-				return
+				return open
 			}
 			continue
 		}
-		name, value, joined := strings.Cut(word, "=")
-		f, open := m.flag(name)
+		name, text, joined := strings.Cut(word, "=")
+		f, doubtful := m.flag(name)
 		if f == nil {
 			continue
 		}
-		g := given{name: name, value: value, set: true, inCommand: i < fromCommand, open: open}
+		g := given{name: name, value: text, set: true, inCommand: i < fromCommand, open: doubtful}
+		value = value && !f.Switch
 		if !f.Switch && !joined {
 			if i+1 == len(words) || isOption(words[i+1]) {
 				continue // argparse stops the process here
 			}
 			i++
-			g.value = words[i]
+			g.value, value = words[i], false
 		}
 		g.off = f.Switch && strings.HasPrefix(name, "--no-")
 		out[f.Flag] = g
 	}
+	return open
 }
 
 // isOption tells a word that argparse takes for an option and not for a value.

@@ -36,6 +36,9 @@ type Process struct {
 	Registers bool
 	// Follower: a rank that serves nothing, or that only the running pod knows.
 	Follower bool
+	// Lost are words of the container that never reach the module, because they stand behind a shell string that does not
+	// use them.
+	Lost []string
 	// ReadyAlone: /health becomes 200 without DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS.
 	ReadyAlone bool
 
@@ -72,12 +75,24 @@ func (p *Process) Told(f Flag) Value {
 	}
 	for i := range p.Module.Flags {
 		if name := &p.Module.Flags[i]; name.Flag == f && name.Env != "" {
-			if v := p.Variable(name.Env); v.Told() {
+			if v := p.Variable(name.Env); v.Told() && !p.mirrors(f, name.Env) {
 				return v
 			}
 		}
 	}
 	return Value{}
+}
+
+// mirrors reports whether the variable behind a flag takes the very label that the flag's value becomes, which the pod
+// does not have yet: it says nothing by itself.
+func (p *Process) mirrors(f Flag, name string) bool {
+	switch f {
+	case FlagNamespace, FlagNamespacePrefix:
+		return p.env.mirrors(name, wiring.LabelNamespace)
+	case FlagComponent:
+		return p.env.mirrors(name, wiring.LabelComponent)
+	}
+	return false
 }
 
 // Switch reports whether a flag without a value is on, and what says so.
@@ -104,9 +119,23 @@ func (p *Process) value(how How, at Field, name, text string) Value {
 	return v
 }
 
+// settleOpen takes back the defaults of a process that may have more arguments than can be read.
+func (p *Process) settleOpen() {
+	unread := Value{How: Argument, Field: p.At.Args()}
+	for _, v := range [...]*Value{&p.Component, &p.Endpoint, &p.Role} {
+		if v.How == ModuleDefault {
+			*v = unread
+		}
+	}
+	if !p.Namespace.Told() || p.Namespace.How == Env {
+		p.Namespace, p.Registered = unread, ""
+	}
+	p.ReadyAlone = false
+}
+
 // begin sets the process up before its command is read.
 func (p *Process) begin(env environment, c *pod.Container, at Field) {
-	env.c, env.left = c, maxWork
+	env.c = c
 	p.Container, p.At, p.env = c, at, env
 	p.Release = ReleaseOf(c.Image)
 }
@@ -114,40 +143,62 @@ func (p *Process) begin(env environment, c *pod.Container, at Field) {
 // read reads the container's command; false where it is no module that the table knows.
 func (p *Process) read(ns wiring.Settings) bool {
 	var buf [64]string
-	words, expanded := p.env.words(buf[:0])
-	inv := recognise(words, len(p.Container.Command))
-	if inv.module == nil {
+	expanded, given := false, p.env.namespace
+	for _, word := range p.Container.Command {
+		expanded = expanded || strings.IndexByte(word, '$') >= 0
+	}
+	for _, word := range p.Container.Args {
+		expanded = expanded || strings.IndexByte(word, '$') >= 0
+	}
+	if !p.readWords(buf[:0]) {
 		return false
 	}
-	if expanded && !p.givenNamespace(inv.module, ns) {
-		p.env.namespace = ""
-		words, _ = p.env.words(buf[:0])
-		inv = recognise(words, len(p.Container.Command))
+	if !expanded || p.Module.Namespace == OwnNamespace {
+		return true
 	}
-	p.Module = inv.module
-	p.env.set, p.env.cleared = inv.set, inv.cleared
-	inv.module.flags(inv.words, inv.fromCommand, &p.given)
-	p.settle()
+	// $(DYN_NAMESPACE) stands for nothing where the mutation does not give the process DYN_NAMESPACE.
+	p.env.namespace, p.env.used = "", false
+	p.readWords(buf[:0])
+	if p.Module.Namespace != Scope || p.TellsScope() {
+		return true
+	}
+	if scope, declared := FrontendScope(p.env.pod, ns); declared && scope != wiring.ScopeAll && scope != wiring.ScopePrefix {
+		p.env.namespace = given
+		p.readWords(buf[:0])
+		if p.TellsScope() {
+			p.env.namespace, p.env.used = "", false
+			p.readWords(buf[:0])
+		}
+	}
 	return true
 }
 
-// givenNamespace reports whether the mutation gives a process of this module DYN_NAMESPACE, so that $(DYN_NAMESPACE)
-// stands for something where the user has set none.
-func (p *Process) givenNamespace(m *Module, ns wiring.Settings) bool {
-	switch m.Namespace {
-	case OwnNamespace:
-		return true
-	case Scope:
-		return ns.DynamoNamespace != "" || p.env.pod.Metadata.Labels[wiring.LabelNamespace] != ""
-	default:
+// readWords reads the command with what is known of the environment.
+func (p *Process) readWords(buf []string) bool {
+	words := p.env.words(buf)
+	inv := p.env.recognise(words, len(p.Container.Command), nil, 0)
+	if inv.module == nil {
 		return false
 	}
+	p.Module = inv.module
+	p.env.set, p.env.cleared, p.Lost = inv.set, inv.cleared, inv.lost
+	p.given = [flagCount]given{}
+	open := inv.module.flags(inv.words, inv.fromCommand, &p.given)
+	p.settle()
+	if open {
+		p.settleOpen()
+	}
+	return true
 }
 
 // settleUnrecognised takes what a program of the user's own is told in Dynamo's variables.
 func (p *Process) settleUnrecognised() {
-	p.Namespace = p.Variable(wiring.EnvNamespace)
-	p.Component = p.Variable(wiring.EnvComponent)
+	if !p.mirrors(FlagNamespace, wiring.EnvNamespace) {
+		p.Namespace = p.Variable(wiring.EnvNamespace)
+	}
+	if !p.mirrors(FlagComponent, wiring.EnvComponent) {
+		p.Component = p.Variable(wiring.EnvComponent)
+	}
 	p.Registered = p.Namespace.Text
 	if text := p.env.pod.Metadata.Annotations[wiring.AnnotationEndpoint]; text != "" {
 		p.Endpoint = Value{

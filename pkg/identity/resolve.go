@@ -1,6 +1,8 @@
 package identity
 
 import (
+	"slices"
+
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
@@ -10,8 +12,8 @@ type Resolution struct {
 	Reason Reason
 	// Identity is the zero value unless Reason is Wired.
 	Identity Identity
-	// Processes are what the wiring and the rules are about: the containers, then the native sidecars, that run a Dynamo
-	// module; in a labelled pod where none does, the first container.
+	// Processes are what the wiring and the rules are about: the containers, then the native sidecars, that start a Dynamo
+	// runtime; in a labelled pod where none does, those that run any module of Dynamo's, else the first container.
 	Processes []Process
 	// Main is the process that gives the identity: the first worker, else the first that registers, else the first.
 	Main int
@@ -31,14 +33,63 @@ func Resolve(p *pod.Pod, ns wiring.Settings) Resolution {
 	if reason := skipped(p.Metadata.Labels); reason != "" {
 		return Resolution{Reason: reason}
 	}
-	labelled := isLabelled(p.Metadata.Labels)
-	r := Resolution{Reason: Wired, Processes: processes(p, ns, labelled)}
+	r := resolve(p, ns, stampedLabels{})
+	// A variable may take a label that the mutation is about to write. As long as knowing it only adds to what is known,
+	// it is known.
+	for i := 0; i < maxRounds && r.mirrored(); i++ {
+		again := resolve(p, ns, r.Identity.stamps())
+		if !again.Identity.extends(&r.Identity) {
+			break
+		}
+		r = again
+	}
+	for i := range r.Processes {
+		r.Processes[i].env.stamped = r.Identity.stamps()
+	}
+	return r
+}
+
+// stamps are the labels that the mutation writes for an identity.
+func (id *Identity) stamps() stampedLabels {
+	return stampedLabels{labelText(id.Namespace), labelText(id.Component), labelText(id.Role)}
+}
+
+// maxRounds: each round adds one of the three labels, or nothing.
+const maxRounds = 4
+
+func resolve(p *pod.Pod, ns wiring.Settings, stamped stampedLabels) Resolution {
+	env := environment{pod: p, namespace: fallback(p, ns), stamped: stamped, left: maxWork}
+	r := Resolution{Reason: Wired, Processes: processes(env, ns, isLabelled(p.Metadata.Labels))}
 	if len(r.Processes) == 0 {
 		return Resolution{Reason: NotDynamo}
 	}
 	r.Main = mainProcess(r.Processes)
 	r.Identity = identify(p, &r.Processes[r.Main], ns)
 	return r
+}
+
+func (r *Resolution) mirrored() bool {
+	for i := range r.Processes {
+		if r.Processes[i].env.mirrored {
+			return true
+		}
+	}
+	return false
+}
+
+// extends reports whether id has all that other knows.
+func (id *Identity) extends(other *Identity) bool {
+	has := func(v, known Value) bool { return known.Text == "" || v.Text == known.Text }
+	return has(id.Namespace, other.Namespace) && has(id.Component, other.Component) &&
+		has(id.Endpoint, other.Endpoint) && has(id.Role, other.Role)
+}
+
+// labelText is the text where a label can carry it.
+func labelText(v Value) string {
+	if wiring.IsLabelValue(v.Text) {
+		return v.Text
+	}
+	return ""
 }
 
 func skipped(labels map[string]string) Reason {
@@ -65,30 +116,44 @@ func isLabelled(labels map[string]string) bool {
 }
 
 // processes reads the containers. Without a label only what starts a Dynamo runtime makes a pod Dynamo's.
-func processes(p *pod.Pod, ns wiring.Settings, labelled bool) []Process {
-	var all []Process
-	env := environment{pod: p, namespace: fallback(p, ns)}
-	scan := func(list []pod.Container, init bool) {
-		for i := range list {
-			if init && list[i].RestartPolicy != "Always" {
-				continue // it ends before the pod serves
-			}
-			var proc Process
-			proc.begin(env, &list[i], ContainerField(init, i))
-			if proc.read(ns) && (labelled || proc.Runtime) {
-				all = append(all, proc)
-			}
-		}
-	}
-	scan(p.Spec.Containers, false)
-	scan(p.Spec.InitContainers, true)
-	if len(all) == 0 && labelled && len(p.Spec.Containers) > 0 {
+func processes(env environment, ns wiring.Settings, labelled bool) []Process {
+	p := env.pod
+	all, runtimes := scan(nil, p.Spec.Containers, false, &env, ns)
+	all, sidecars := scan(all, p.Spec.InitContainers, true, &env, ns)
+	switch {
+	case runtimes+sidecars == len(all) && len(all) > 0:
+		return all
+	case runtimes+sidecars > 0:
+		return slices.DeleteFunc(all, func(proc Process) bool { return !proc.Runtime })
+	case !labelled:
+		return nil
+	case len(all) == 0 && len(p.Spec.Containers) > 0:
 		var proc Process
 		proc.begin(env, &p.Spec.Containers[0], ContainerField(false, 0))
 		proc.settleUnrecognised()
-		all = append(all, proc)
+		return append(all, proc)
 	}
 	return all
+}
+
+// scan appends the processes of a list of containers that run a module, and counts those that start a runtime.
+func scan(all []Process, list []pod.Container, init bool, env *environment, ns wiring.Settings) ([]Process, int) {
+	runtimes := 0
+	for i := range list {
+		if init && list[i].RestartPolicy != "Always" {
+			continue // it ends before the pod serves
+		}
+		var proc Process
+		proc.begin(*env, &list[i], ContainerField(init, i))
+		if proc.read(ns) {
+			all = append(all, proc)
+			if proc.Runtime {
+				runtimes++
+			}
+		}
+		env.left = proc.env.left
+	}
+	return all, runtimes
 }
 
 func mainProcess(all []Process) int {
@@ -110,8 +175,8 @@ func fallback(p *pod.Pod, ns wiring.Settings) string {
 	if label := p.Metadata.Labels[wiring.LabelNamespace]; label != "" {
 		return label
 	}
-	if ns.DynamoNamespace != "" {
-		return ns.DynamoNamespace
+	if ns.Namespace() != "" {
+		return ns.Namespace()
 	}
 	return wiring.DefaultNamespace
 }
@@ -129,12 +194,12 @@ func namespaceOf(proc *Process, ns wiring.Settings) Value {
 	switch {
 	case proc.Namespace != (Value{}):
 		return proc.Namespace
-	case ns.DynamoNamespace != "":
+	case ns.Namespace() != "":
 		return Value{
-			Text: ns.DynamoNamespace, How: NamespaceAnnotation, Sure: Proven,
+			Text: ns.Namespace(), How: NamespaceAnnotation, Sure: Proven,
 			Field: Field{kind: namespaceAnnotationField, key: wiring.AnnotationDynamoNamespace},
 		}
-	case proc.Malformed && proc.Module.Syntax != BareName:
+	case proc.Malformed && proc.Module.Syntax != BareName && !proc.env.used:
 		return Value{} // the path that should name it cannot be read, and nothing takes its place
 	default:
 		return byDefault(wiring.DefaultNamespace)

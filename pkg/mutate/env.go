@@ -104,21 +104,16 @@ func labelText(text string) string {
 
 // namespaceVariable is DYN_NAMESPACE for what has a namespace of its own to register in, and what a frontend's scope asks for.
 func (m *mutation) namespaceVariable(p *identity.Process, n names) (name, value string) {
-	value = labelText(n.namespace)
-	if p.Module == nil {
-		return wiring.EnvNamespace, value
-	}
-	switch p.Module.Namespace {
+	value = labelText(p.GivenNamespace(n.namespace))
+	switch namespaceSource(p, n) {
 	case identity.OwnNamespace:
 		return wiring.EnvNamespace, value
 	case identity.Scope:
-		if tellsScope(p) || m.scopeUndeclared() {
+		scope, declared := identity.FrontendScope(m.pod, m.options.Namespace)
+		switch {
+		case !declared || scope == wiring.ScopeAll || p.TellsScope():
 			return "", ""
-		}
-		switch m.scope() {
-		case wiring.ScopeAll:
-			return "", ""
-		case wiring.ScopePrefix:
+		case scope == wiring.ScopePrefix:
 			return wiring.EnvNamespacePrefix, value
 		}
 		return wiring.EnvNamespace, value
@@ -126,35 +121,29 @@ func (m *mutation) namespaceVariable(p *identity.Process, n names) (name, value 
 	return "", "" // a router's DYN_NAMESPACE would redirect it from its targets
 }
 
-// tellsScope reports whether the user gives a frontend its scope.
-func tellsScope(p *identity.Process) bool {
-	return p.Told(identity.FlagNamespace).Told() || p.Told(identity.FlagNamespacePrefix).Told()
-}
-
-// scope is how much the pod's frontends see.
-func (m *mutation) scope() wiring.Scope {
-	if s, ok := m.pod.Metadata.Annotations[wiring.AnnotationFrontendScope]; ok {
-		return wiring.Scope(s)
+// namespaceSource is the module's; for a program of the user's own it goes by its role.
+func namespaceSource(p *identity.Process, n names) identity.NamespaceSource {
+	switch {
+	case p.Module != nil:
+		return p.Module.Namespace
+	case n.role == wiring.TypeFrontend:
+		return identity.Scope
+	case n.role == wiring.TypeRouter:
+		return identity.TargetNamespace
+	default:
+		return identity.OwnNamespace
 	}
-	return m.options.Namespace.FrontendScope
 }
 
 // scopeUndeclared reports whether the pod has a frontend for which nobody declares a namespace or a scope, so that
 // upstream's "all namespaces" stays.
 func (m *mutation) scopeUndeclared() bool {
-	ns := &m.options.Namespace
-	if ns.DynamoNamespace != "" || ns.FrontendScope != "" {
-		return false
-	}
-	if _, ok := m.pod.Metadata.Annotations[wiring.AnnotationFrontendScope]; ok {
-		return false
-	}
-	if _, ok := m.pod.Metadata.Labels[wiring.LabelNamespace]; ok {
+	if _, declared := identity.FrontendScope(m.pod, m.options.Namespace); declared {
 		return false
 	}
 	for i := range m.resolution.Processes {
 		p := &m.resolution.Processes[i]
-		if p.Module != nil && p.Module.Namespace == identity.Scope && !tellsScope(p) {
+		if namespaceSource(p, m.names(i)) == identity.Scope && !p.TellsScope() {
 			return true
 		}
 	}
@@ -184,11 +173,11 @@ func isPart(name string) bool {
 	return wiring.IsLabelValue(name)
 }
 
-// registers reports whether the process has an endpoint of its own. A labelled program of the user's does if the label
-// is a worker's, or no type is said.
+// registers reports whether the process has an endpoint of its own. A labelled program of the user's is taken to have one,
+// unless it is a frontend or the labels say neither component nor type.
 func registers(p *identity.Process, n names) bool {
 	if p.Module == nil {
-		return n.role == "" && n.component != "" || isWorker(n.role)
+		return n.role != wiring.TypeFrontend && (n.role != "" || n.component != "")
 	}
 	return p.Module.SystemPort && p.Registers
 }

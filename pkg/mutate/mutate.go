@@ -72,7 +72,7 @@ func (m *mutation) names(i int) names {
 	if i == m.resolution.Main {
 		return names{id.Namespace.Text, id.Component.Text, id.Endpoint.Text, id.Role.Text}
 	}
-	n := names{id.Namespace.Text, p.Component.Text, p.Endpoint.Text, p.Role.Text}
+	n := names{p.GivenNamespace(id.Namespace.Text), p.Component.Text, p.Endpoint.Text, p.Role.Text}
 	if p.Namespace.Told() || p.Namespace.Known() {
 		n.namespace = p.Namespace.Text
 	}

@@ -6,18 +6,18 @@ import "time"
 type EventType string
 
 const (
-	// NewReady: an instance is ready that this subscription has not seen ready before (or not since it was Deleted).
+	// NewReady says: an instance is ready that this subscription has not seen ready before (or not since it was Deleted).
 	NewReady EventType = "NewReady"
-	// Ready: an instance that was NotReady is ready again.
+	// Ready says: an instance that was NotReady is ready again.
 	Ready EventType = "Ready"
-	// NotReady: a ready instance is not ready any more, or is terminating. It is still there.
+	// NotReady says: a ready instance is not ready any more, or is terminating. It is still there.
 	NotReady EventType = "NotReady"
-	// Deleted: an instance that was announced is gone. The event carries the state in which it was last told.
+	// Deleted says: an instance that was announced is gone. The event carries the state in which it was last told.
 	Deleted EventType = "Deleted"
-	// Updated: an announced instance has other addresses, endpoints or metadata and the same readiness. A container that
+	// Updated says: an announced instance has other addresses, endpoints or metadata and the same readiness. A container that
 	// restarts between two probes comes back on another port this way.
 	Updated EventType = "Updated"
-	// Synced: everything that was there when the subscription began has been told. It has no instance and comes once.
+	// Synced says: everything that was there when the subscription began has been told. It has no instance and comes once.
 	Synced EventType = "Synced"
 )
 

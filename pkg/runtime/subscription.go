@@ -24,10 +24,10 @@ type Subscription struct {
 	synced  chan struct{}
 
 	// Guarded by table.mu.
-	told     map[string]*Instance // by UID: what the reader was last told
-	pending  map[string]time.Time // by UID: changed since, and when
-	queue    []string             // UIDs in the order of their first change, pending ones and stale ones; a syncMark among them
-	released bool
+	told    map[string]*Instance // by UID: what the reader was last told
+	pending map[string]due       // by UID: changed since
+	queue   []place              // the pending ones in the order of their first change; places of others are void
+	places  uint64
 
 	endOnce sync.Once
 	err     error // set before done is closed
@@ -36,7 +36,19 @@ type Subscription struct {
 	chDone  chan struct{}
 }
 
-// syncMark stands in the queue where Synced is due. It is no UID.
+// place is a UID's place in the queue. It is void unless the UID is pending with that number.
+type place struct {
+	uid    string
+	number uint64
+}
+
+// due is a change that the reader has yet to be told.
+type due struct {
+	at    time.Time
+	place uint64
+}
+
+// syncMark stands in the queue where Synced is due. It is no UID, and it is pending like one.
 const syncMark = ""
 
 // Events returns the events as they come. The loop ends when ctx ends, when the subscription is closed, or with an error
@@ -122,7 +134,6 @@ func (s *Subscription) end(err error) {
 		t.mu.Lock()
 		delete(t.subscribers, s)
 		s.told, s.pending, s.queue = nil, nil, nil
-		s.released = true
 		t.mu.Unlock()
 		close(s.done)
 		if err == nil && s.onClose != nil {
@@ -159,50 +170,47 @@ func (s *Subscription) begin() {
 	for uid := range s.table.rows {
 		s.mark(uid, now)
 	}
-	s.queue = append(s.queue, syncMark)
-	s.notify()
+	s.enqueue(syncMark, now)
 }
 
 // mark notes that an instance changed. Called with table.mu held.
 func (s *Subscription) mark(uid string, at time.Time) {
-	if s.released {
-		return
-	}
 	if cur := s.table.rows[uid]; s.told[uid] == nil && (cur == nil || !cur.Ready) {
 		// Nothing to tell. What comes and goes unseen must not pile up behind a reader that sleeps.
 		delete(s.pending, uid)
 		s.compact()
 		return
 	}
-	if _, queued := s.pending[uid]; !queued {
-		s.queue = append(s.queue, uid)
-		s.notify()
-	}
-	s.pending[uid] = at
+	s.enqueue(uid, at)
 }
 
-// compact drops queue entries that are pending no more, once they are the greater part.
+func (s *Subscription) enqueue(uid string, at time.Time) {
+	d, queued := s.pending[uid]
+	if !queued {
+		s.places++
+		d.place = s.places
+		s.queue = append(s.queue, place{uid, d.place})
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+	d.at = at
+	s.pending[uid] = d
+}
+
+// compact drops void places once they are the greater part.
 func (s *Subscription) compact() {
 	if len(s.queue) < 2*len(s.pending)+64 {
 		return
 	}
-	kept := make([]string, 0, len(s.pending)+1)
-	seen := make(map[string]struct{}, len(s.pending)+1)
-	for _, uid := range s.queue {
-		_, pending := s.pending[uid]
-		if _, twice := seen[uid]; (pending || uid == syncMark) && !twice {
-			seen[uid] = struct{}{}
-			kept = append(kept, uid)
+	kept := make([]place, 0, len(s.pending))
+	for _, p := range s.queue {
+		if s.pending[p.uid].place == p.number {
+			kept = append(kept, p)
 		}
 	}
 	s.queue = kept
-}
-
-func (s *Subscription) notify() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // take returns the next event that is due now, if there is one.
@@ -210,18 +218,18 @@ func (s *Subscription) take() (Event, bool) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
 	for len(s.queue) > 0 {
-		uid := s.queue[0]
+		p := s.queue[0]
 		s.queue = s.queue[1:]
-		if uid == syncMark {
-			return Event{Type: Synced, At: s.table.now()}, true
-		}
-		at, pending := s.pending[uid]
-		if !pending {
+		d := s.pending[p.uid]
+		if d.place != p.number {
 			continue
 		}
-		delete(s.pending, uid)
-		if typ, inst := s.transition(uid); typ != "" {
-			return Event{Type: typ, Instance: inst, At: at}, true
+		delete(s.pending, p.uid)
+		if p.uid == syncMark {
+			return Event{Type: Synced, At: s.table.now()}, true
+		}
+		if typ, inst := s.transition(p.uid); typ != "" {
+			return Event{Type: typ, Instance: inst, At: d.at}, true
 		}
 	}
 	s.queue = nil // let go of the array

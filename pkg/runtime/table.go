@@ -168,7 +168,7 @@ func (t *Table) Subscribe(onClose func()) (*Subscription, error) {
 		done:    make(chan struct{}),
 		synced:  make(chan struct{}),
 		told:    map[string]*Instance{},
-		pending: map[string]time.Time{},
+		pending: map[string]due{},
 	}
 	t.subscribers[s] = struct{}{}
 	if t.isSynced {

@@ -30,9 +30,6 @@ func TestCorpus(t *testing.T) {
 	var all strings.Builder
 	for _, spec := range identitytest.Specs(t) {
 		t.Run(spec.File, func(t *testing.T) {
-			if spec.File == "15-gpt-oss-multiline.yaml" {
-				t.Skip("shell strings are not read yet")
-			}
 			findings := validate.Pod(spec.Decode(t), wiring.Settings{})
 			assert.ElementsMatch(t, only(written, spec.Deny), rules(findings, validate.Deny))
 			assert.ElementsMatch(t, only(written, spec.Warn), rules(findings, validate.Warning))

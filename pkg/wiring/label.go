@@ -20,3 +20,12 @@ func IsLabelValue(value string) bool {
 func isAlphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
+
+// Namespace is the default Dynamo namespace that the Namespace declares; empty where it declares none, or one that no
+// label can carry.
+func (s Settings) Namespace() string {
+	if IsLabelValue(s.DynamoNamespace) {
+		return s.DynamoNamespace
+	}
+	return ""
+}

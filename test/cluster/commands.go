@@ -62,4 +62,3 @@ standard error. The exit status is 0 on success and 1 on failure.`,
 	root.AddCommand(newUp(o), newDown(o), newStatus(o), newKubeconfig(o), newLoadImage(o), newBuild(o), newDeps(), newImage(o), newForward())
 	return root
 }
-

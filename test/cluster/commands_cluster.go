@@ -160,4 +160,3 @@ Pods use them with imagePullPolicy: Never. An image that is loaded already is sk
 	}
 	return o.addName(cmd)
 }
-

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/spf13/cobra v1.10.2
+	github.com/stretchr/testify v1.11.1
 	go.etcd.io/etcd/server/v3 v3.6.8
 	golang.org/x/sys v0.47.0
 	golang.org/x/term v0.45.0

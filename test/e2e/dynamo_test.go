@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +20,13 @@ import (
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-// deployment is a plain workload: labels and a command, nothing else.
+// deployment is a plain workload: labels and a command, nothing else. Our images have an entrypoint and take arguments.
 func deployment(app, image string, labels map[string]string, command ...string) string {
 	all := map[string]string{"app": app}
-	for k, v := range labels {
-		all[k] = v
+	maps.Copy(all, labels)
+	container := map[string]any{"name": "main", "image": image, "imagePullPolicy": "Never", "command": command}
+	if image == workerImage || image == frontendImage {
+		container = map[string]any{"name": "main", "image": image, "imagePullPolicy": "Never", "args": command}
 	}
 	data, _ := json.Marshal(map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -32,12 +35,7 @@ func deployment(app, image string, labels map[string]string, command ...string) 
 			"selector": map[string]any{"matchLabels": map[string]string{"app": app}},
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": all},
-				"spec": map[string]any{
-					"terminationGracePeriodSeconds": 5,
-					"containers": []any{map[string]any{
-						"name": "main", "image": image, "imagePullPolicy": "Never", "command": command,
-					}},
-				},
+				"spec":     map[string]any{"terminationGracePeriodSeconds": 5, "containers": []any{container}},
 			},
 		},
 	})
@@ -135,7 +133,7 @@ func writtenByDynamo(t *testing.T, ns, podName, endpoint string) uint64 {
 	t.Helper()
 	var id uint64
 	eventually(t, "the metadata of "+podName, func() error {
-		data, err := client.RESTClient().Get().AbsPath("/apis", v1alpha1.GroupVersion.String(), "namespaces", ns,
+		data, err := client.RESTClient().Get().AbsPath("/apis", v1alpha1.GroupVersion().String(), "namespaces", ns,
 			"dynamoworkermetadatas", podName).DoRaw(t.Context())
 		if err != nil {
 			return err
@@ -181,7 +179,7 @@ func TestDynamo(t *testing.T) {
 		kubectl(t, deployment("frontend-"+r.namespace, image, in, "python3", "-m", "dynamo.frontend"), "-n", ns, "apply", "-f", "-")
 		kubectl(t, deployment("gopher-"+r.namespace, workerImage, map[string]string{
 			wiring.LabelNamespace: r.namespace, wiring.LabelComponent: "gopher",
-		}, "/worker"), "-n", ns, "apply", "-f", "-")
+		}), "-n", ns, "apply", "-f", "-")
 	}
 	for _, r := range releases {
 		t.Run(r.version, func(t *testing.T) {

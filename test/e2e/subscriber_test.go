@@ -94,11 +94,11 @@ func subscribedPod(t *testing.T, p *corev1.Pod) *subscriber {
 		lines := bufio.NewScanner(stream)
 		for lines.Scan() {
 			var line struct {
-				Event runtime.EventType `json:"event"`
-				Pod   string            `json:"pod"`
+				Type runtime.EventType `json:"type"`
+				Pod  string            `json:"pod"`
 			}
-			if strings.HasPrefix(lines.Text(), "{") && json.Unmarshal(lines.Bytes(), &line) == nil && line.Event != "" {
-				s.add(line.Event, line.Pod)
+			if strings.HasPrefix(lines.Text(), "{") && json.Unmarshal(lines.Bytes(), &line) == nil && line.Type != "" {
+				s.add(line.Type, line.Pod)
 			}
 		}
 	}()

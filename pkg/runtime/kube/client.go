@@ -74,7 +74,7 @@ func (c *Client) ListInstances(
 	for _, opt := range opts {
 		opt(&o)
 	}
-	comp, err := c.acquire(componentKey{namespace, componentName})
+	comp, err := c.acquire(componentKey{namespace, componentName}) //nolint:contextcheck // the watch is shared and outlives this call
 	if err != nil {
 		return nil, fmt.Errorf("list instances of %s/%s: %w", namespace, componentName, err)
 	}
@@ -100,7 +100,7 @@ func (c *Client) Subscribe(ctx context.Context, namespace, componentName string)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	comp, err := c.acquire(componentKey{namespace, componentName})
+	comp, err := c.acquire(componentKey{namespace, componentName}) //nolint:contextcheck // the watch is shared and outlives this call
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s/%s: %w", namespace, componentName, err)
 	}

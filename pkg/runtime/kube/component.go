@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -166,7 +165,10 @@ func (comp *component) wait(ctx context.Context, now bool) error {
 
 // notSynced says why as well as that.
 func (comp *component) notSynced(cause error) error {
-	err := errors.Join(comp.slices.err(), comp.metadata.follower.err())
+	err := comp.slices.err()
+	if err == nil {
+		err = comp.metadata.follower.err()
+	}
 	switch {
 	case err == nil && cause == nil:
 		return runtime.ErrNotSynced

@@ -105,7 +105,7 @@ func (f *follower) assess(err error) time.Duration {
 	switch {
 	case err == nil:
 	case f.failures == 1:
-		f.log.Warn("lost contact with the API server, serving the last state", "resource", f.from.resource, "error", err)
+		f.log.Warn("no contact with the API server, serving what is known", "resource", f.from.resource, "error", err)
 	default:
 		f.log.Debug("still no contact with the API server", "resource", f.from.resource, "failures", f.failures, "error", err)
 	}
@@ -216,6 +216,7 @@ func (f *follower) event(ev watch.Event, initial bool) (ended bool, err error) {
 		f.to.set(ev.Object)
 	case watch.Deleted:
 		f.to.remove(ev.Object)
+	case watch.Error: // dealt with
 	case watch.Bookmark:
 		if initial && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 			f.to.end()

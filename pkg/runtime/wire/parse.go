@@ -14,12 +14,16 @@ import (
 // ErrNotAnObject is Parse's for a document that carries nothing: null, absent, or no JSON object.
 var ErrNotAnObject = errors.New("not a JSON object")
 
-// document is the part that all releases agree on. A map that is null counts as empty: server-side apply may give {} back
-// like that. event_channels and event_sources stay raw: 1.3 writes channel ids above 2^53, which no API server keeps.
-type document struct {
-	Endpoints map[string]json.RawMessage `json:"endpoints"`
-	Models    map[string]json.RawMessage `json:"model_cards"`
-}
+// The part of a document that all releases agree on are two maps of entries. A map that is null counts as empty.
+// event_channels and event_sources stay raw: 1.3 writes channel ids above 2^53, which no API server keeps.
+type (
+	endpointMap struct {
+		Entries map[string]json.RawMessage `json:"endpoints"`
+	}
+	modelMap struct {
+		Entries map[string]json.RawMessage `json:"model_cards"`
+	}
+)
 
 // entry is an element of either map. Readers take the values; the keys differ between releases.
 type entry struct {
@@ -42,12 +46,12 @@ func Parse(raw []byte) (*Metadata, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, fmt.Errorf("discovery metadata: %w", ErrNotAnObject)
 	}
-	var doc document
+	var doc endpointMap
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		return nil, fmt.Errorf("discovery metadata: %w", err)
 	}
 	m := &Metadata{Raw: bytes.Clone(raw)}
-	for _, r := range doc.Endpoints {
+	for _, r := range doc.Entries {
 		if e, ok := parseEntry(r, "Endpoint"); ok {
 			m.Endpoints = append(m.Endpoints, Endpoint{
 				// The same few names stand in every document of a component.
@@ -70,12 +74,12 @@ func (m *Metadata) ModelCards() []ModelCard {
 	if m == nil {
 		return nil
 	}
-	var doc document
+	var doc modelMap
 	if json.Unmarshal(m.Raw, &doc) != nil {
 		return nil
 	}
-	cards := make([]ModelCard, 0, len(doc.Models))
-	for _, r := range doc.Models {
+	cards := make([]ModelCard, 0, len(doc.Entries))
+	for _, r := range doc.Entries {
 		if e, ok := parseEntry(r, "Model"); ok {
 			cards = append(cards, ModelCard{
 				Namespace: e.Namespace, Component: e.Component, Endpoint: e.Endpoint, Suffix: e.Suffix, Card: e.Card,

@@ -62,11 +62,11 @@ func BuildDynamo(ctx context.Context, opts DynamoOptions, cache Cache) error {
 
 // dynamoLayers go from what changes least to what changes most.
 func dynamoLayers(ctx context.Context, opts DynamoOptions, cache Cache) ([]Layer, error) {
-	base, err := cache.layer("debian", debianInputs(), func(file string) error { return debianLayer(ctx, file) })
+	base, err := cache.layer(ctx, "debian", debianInputs(), func(file string) error { return debianLayer(ctx, file) })
 	if err != nil {
 		return nil, err
 	}
-	requirements, err := cache.layer("requirements", []string{pythonVersion, runtime.GOARCH, dynamoRequirements}, func(file string) error {
+	requirements, err := cache.layer(ctx, "requirements", []string{pythonVersion, runtime.GOARCH, dynamoRequirements}, func(file string) error {
 		list := file + ".txt"
 		if err := os.WriteFile(list, []byte(dynamoRequirements), 0o644); err != nil {
 			return fmt.Errorf("write the requirements: %w", err)
@@ -77,17 +77,17 @@ func dynamoLayers(ctx context.Context, opts DynamoOptions, cache Cache) ([]Layer
 	if err != nil {
 		return nil, err
 	}
-	model, err := modelLayer(opts.Model, cache)
+	model, err := modelLayer(ctx, opts.Model, cache)
 	if err != nil {
 		return nil, err
 	}
-	dynamo, err := cache.layer("dynamo-"+opts.Version, []string{pythonVersion, runtime.GOARCH}, func(file string) error {
+	dynamo, err := cache.layer(ctx, "dynamo-"+opts.Version, []string{pythonVersion, runtime.GOARCH}, func(file string) error {
 		return pythonLayer(ctx, file, dynamoDir, "ai-dynamo=="+opts.Version, "ai-dynamo-runtime=="+opts.Version)
 	})
 	return []Layer{base, requirements, model, dynamo}, err
 }
 
-func modelLayer(dir string, cache Cache) (Layer, error) {
+func modelLayer(ctx context.Context, dir string, cache Cache) (Layer, error) {
 	var inputs []string
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -100,7 +100,7 @@ func modelLayer(dir string, cache Cache) (Layer, error) {
 		}
 		inputs = append(inputs, file.Name(), string(data))
 	}
-	return cache.layer("model", inputs, func(file string) error {
+	return cache.layer(ctx, "model", inputs, func(file string) error {
 		return writeLayer(file, []entry{{source: dir, target: modelDir}}, nil)
 	})
 }

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,8 +11,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/dynawire/dynawire/test/cluster/internal/lock"
 	"github.com/dynawire/dynawire/test/cluster/internal/progress"
 )
+
+// cacheFormat is part of every key. Raise it when what code puts into a layer
+// changes while its inputs do not.
+const cacheFormat = "1"
 
 // Cache keeps layers by what they were made from, so that images share them.
 type Cache struct {
@@ -21,13 +27,20 @@ type Cache struct {
 
 // layer returns the layer of the given inputs, made by build where the cache has
 // none. What build writes is measured here, so that build is only about content.
-func (c Cache) layer(name string, inputs []string, build func(file string) error) (Layer, error) {
+func (c Cache) layer(ctx context.Context, name string, inputs []string, build func(file string) error) (Layer, error) {
 	sum := sha256.New()
-	for _, input := range append([]string{name}, inputs...) {
+	for _, input := range append([]string{cacheFormat, name}, inputs...) {
 		_, _ = fmt.Fprintf(sum, "%d:%s,", len(input), input) // lengths keep neighbours apart
 	}
 	key := name + "-" + hex.EncodeToString(sum.Sum(nil))[:16]
 	record := filepath.Join(c.Dir, key+".json")
+	release, err := lock.Acquire(ctx, filepath.Join(c.Dir, key+".lock"), func() {
+		_, _ = fmt.Fprintf(c.Out, "waiting for another build of layer %s\n", name)
+	})
+	if err != nil {
+		return Layer{}, err
+	}
+	defer release()
 	if layer, err := readLayer(record); err == nil {
 		return layer, nil
 	} else if !errors.Is(err, os.ErrNotExist) {
@@ -40,9 +53,6 @@ func (c Cache) layer(name string, inputs []string, build func(file string) error
 }
 
 func (c Cache) make(file, record string, build func(file string) error) (Layer, error) {
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
-		return Layer{}, fmt.Errorf("make the layer cache: %w", err)
-	}
 	if err := build(file); err != nil {
 		return Layer{}, err
 	}

@@ -96,6 +96,8 @@ func (c *Cluster) controllerManagerArgs(e endpoints) []string {
 		"--use-service-account-credentials",
 		"--root-ca-file=" + c.pki("ca.crt"),
 		"--leader-elect=false",
+		// Its default limits, made for clusters of thousands, cost seconds at start.
+		"--kube-api-qps=200", "--kube-api-burst=400",
 	}
 }
 

@@ -32,7 +32,7 @@ func NodeDependencies() []Dependency {
 
 // ImageDependencies are what building images of Dynamo needs.
 func ImageDependencies() []Dependency {
-	return []Dependency{{"mmdebstrap", "mmdebstrap"}, {"python3-pip", "/usr/lib/python3/dist-packages/pip"}}
+	return []Dependency{{"mmdebstrap", "mmdebstrap"}, {"python3-pip", "pip3"}}
 }
 
 // Missing are the dependencies that this machine lacks.

@@ -50,7 +50,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// launch starts a command in a session of its own, so that it outlives this
+// launch starts a command detached (setsid), so that it outlives this
 // program and its terminal, with its output in the component's log.
 func (l Layout) launch(component string, argv []string) (*process, error) {
 	log, err := l.openLog(component)

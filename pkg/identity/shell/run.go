@@ -1,0 +1,281 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// runner walks a script from top to bottom and keeps what it knows of the variables.
+type runner struct {
+	script   Script
+	commands []Command
+	vars     []variable
+	// args are $0, $1, …, as shift and set leave them.
+	args []string
+	// export is "set -a".
+	export bool
+	// opaque: a file was sourced or a text evaluated, and any variable may have changed.
+	opaque bool
+	// done: the script has ended, or another program has taken its place.
+	done bool
+}
+
+// variable is one that the script has assigned.
+type variable struct {
+	name, text     string
+	exported, gone bool
+}
+
+func (r *runner) statements(list []*syntax.Stmt, sure bool) {
+	for _, s := range list {
+		if r.done {
+			return
+		}
+		r.statement(s, sure)
+	}
+}
+
+func (r *runner) statement(s *syntax.Stmt, sure bool) {
+	switch c := s.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		r.simple(c, sure)
+	case *syntax.DeclClause:
+		r.declare(c)
+	case *syntax.BinaryCmd:
+		r.binary(c, sure)
+	case *syntax.Block:
+		r.statements(c.Stmts, sure)
+	case *syntax.Subshell:
+		r.apart(func() { r.statements(c.Stmts, sure) })
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			r.statement(c.Stmt, sure)
+		}
+	default:
+		r.unsure(c)
+	}
+	if s.Background {
+		r.done = false
+	}
+}
+
+// apart runs f in a shell of its own, whose variables are lost afterwards.
+func (r *runner) apart(f func()) {
+	vars, args, export, opaque := r.vars, r.args, r.export, r.opaque
+	r.vars = append([]variable(nil), vars...)
+	f()
+	r.vars, r.args, r.export, r.opaque, r.done = vars, args, export, opaque, false
+}
+
+// binary is a list or a pipeline. What the right side of a list assigns is known inside the list only, for it may not run.
+func (r *runner) binary(c *syntax.BinaryCmd, sure bool) {
+	switch c.Op {
+	case syntax.AndStmt, syntax.OrStmt:
+		r.statement(c.X, sure)
+		if r.done {
+			return
+		}
+		before := len(r.vars)
+		condition := c.Op == syntax.OrStmt || isTest(c.X)
+		r.statement(c.Y, sure && !condition)
+		if condition {
+			r.hideFrom(before)
+			r.done = false
+		}
+	default:
+		r.apart(func() { r.statement(c.X, sure) })
+		r.apart(func() { r.statement(c.Y, sure) })
+	}
+}
+
+// isTest tells a condition, behind which nothing is sure. Any other command is there to end well.
+func isTest(s *syntax.Stmt) bool {
+	if s.Negated {
+		return true
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return isTest(c.X) || isTest(c.Y)
+	case *syntax.TestClause, *syntax.ArithmCmd:
+		return true
+	case *syntax.CallExpr:
+		if len(c.Args) > 0 {
+			name := c.Args[0].Lit()
+			return name == "[" || name == "test"
+		}
+	}
+	return false
+}
+
+// hideFrom forgets what the variables assigned since then are.
+func (r *runner) hideFrom(n int) {
+	for i := n; i < len(r.vars); i++ {
+		r.vars[i].text, r.vars[i].gone = Hidden, false
+	}
+}
+
+// unsure is a branch, a loop or a function: its commands may run, once or often, and its variables may be set.
+func (r *runner) unsure(c syntax.Command) {
+	before := len(r.vars)
+	syntax.Walk(c, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.CallExpr:
+			r.simple(n, false)
+		case *syntax.DeclClause:
+			r.declare(n)
+		case *syntax.WordIter:
+			r.set(n.Name.Value, Hidden, false)
+		}
+		return true
+	})
+	r.hideFrom(before)
+	r.done = false
+}
+
+// simple is a command without a structure of its own.
+func (r *runner) simple(c *syntax.CallExpr, sure bool) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			r.set(a.Name.Value, r.assigned(a), r.export)
+		}
+		return
+	}
+	var words []string
+	for _, w := range c.Args {
+		words = append(words, r.fields(w)...)
+	}
+	if len(words) == 0 || r.builtin(words, sure) {
+		return
+	}
+	env := r.exported()
+	for _, a := range c.Assigns {
+		env = append(env, Variable{Name: a.Name.Value, Value: r.assigned(a)})
+	}
+	r.commands = append(r.commands, Command{Words: words, Env: env, Sure: sure})
+	if words[0] == "exec" && len(words) > 1 && sure {
+		r.done = true
+	}
+}
+
+// builtin does what a command does to the shell itself; false where it is a program.
+func (r *runner) builtin(words []string, sure bool) bool {
+	switch words[0] {
+	case "exit", "return":
+		r.done = r.done || sure
+	case "shift":
+		n := 1
+		if len(words) > 1 {
+			n, _ = strconv.Atoi(words[1])
+		}
+		if n > 0 && n < len(r.args) {
+			r.args = append(r.args[:1:1], r.args[1+n:]...)
+		}
+	case "set":
+		r.setOptions(words[1:])
+	case "unset":
+		for _, name := range words[1:] {
+			if name[:min(1, len(name))] != "-" {
+				r.vars = append(r.vars, variable{name: name, gone: true})
+			}
+		}
+	case "source", ".", "eval":
+		r.opaque = true
+	case "read", "mapfile", "readarray", "getopts", "printf":
+		for _, name := range words[1:] {
+			if syntax.ValidName(name) { // more than it sets, perhaps: then they are hidden for nothing
+				r.set(name, Hidden, r.export)
+			}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// setOptions is the builtin set: options, and the positional parameters behind "--".
+func (r *runner) setOptions(words []string) {
+	for i, word := range words {
+		switch {
+		case word == "--":
+			r.args = append(r.args[:min(1, len(r.args)):min(1, len(r.args))], words[i+1:]...)
+			return
+		case strings.HasPrefix(word, "-") && strings.Contains(word, "a"), word == "allexport":
+			r.export = true
+		}
+	}
+}
+
+// declare is export, declare, local, readonly.
+func (r *runner) declare(c *syntax.DeclClause) {
+	export := c.Variant.Value == "export"
+	for _, a := range c.Args {
+		if a.Name == nil {
+			if a.Value != nil && strings.Contains(a.Value.Lit(), "x") {
+				export = true // declare -x
+			}
+			continue
+		}
+		name := a.Name.Value
+		if a.Naked {
+			if text, ok := r.own(name); ok && export {
+				r.set(name, text, true)
+			}
+			continue
+		}
+		r.set(name, r.assigned(a), export || r.export)
+	}
+}
+
+// assigned is the value of an assignment.
+func (r *runner) assigned(a *syntax.Assign) string {
+	if a.Array != nil || a.Index != nil {
+		return Hidden
+	}
+	text := ""
+	if a.Value != nil {
+		text = r.text(a.Value)
+	}
+	if a.Append {
+		before, _ := r.value(a.Name.Value)
+		text = before + text
+	}
+	return text
+}
+
+// set assigns a variable. One that the environment has, or that was exported, stays exported.
+func (r *runner) set(name, text string, export bool) {
+	for i := len(r.vars) - 1; i >= 0 && !export; i-- {
+		if r.vars[i].name == name {
+			export = r.vars[i].exported
+			break
+		}
+	}
+	if !export {
+		_, export = r.script.Lookup(name)
+	}
+	r.vars = append(r.vars, variable{name: name, text: text, exported: export})
+}
+
+// own is a variable that the script itself has set.
+func (r *runner) own(name string) (string, bool) {
+	for i := len(r.vars) - 1; i >= 0; i-- {
+		if r.vars[i].name == name {
+			return r.vars[i].text, !r.vars[i].gone
+		}
+	}
+	return "", false
+}
+
+// exported are the variables that a program gets from the script.
+func (r *runner) exported() []Variable {
+	var env []Variable
+	for _, v := range r.vars {
+		if v.exported || v.gone {
+			env = append(env, Variable{Name: v.name, Value: v.text, Gone: v.gone})
+		}
+	}
+	return env
+}

@@ -1,0 +1,272 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// field is a word that is being put together.
+type field struct {
+	strings.Builder
+	// begun: the word exists even if it is empty, because of quotes.
+	begun bool
+}
+
+// fields expands a word, which may become none or several.
+func (r *runner) fields(w *syntax.Word) []string {
+	var all []string
+	var cur field
+	flush := func() {
+		if cur.begun || cur.Len() > 0 {
+			all = append(all, cur.String())
+		}
+		cur = field{}
+	}
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.DblQuoted:
+			cur.begun = true
+			r.quoted(&cur, p, &all)
+		case *syntax.SglQuoted:
+			cur.begun = true
+			cur.WriteString(single(p))
+		case *syntax.ParamExp:
+			if isAll(p) {
+				for i, arg := range r.rest() {
+					if i > 0 {
+						flush()
+					}
+					cur.WriteString(arg)
+				}
+				break
+			}
+			split(r.parameter(p), &cur, flush)
+		default:
+			cur.WriteString(r.part(part))
+		}
+	}
+	flush()
+	return all
+}
+
+// split appends an unquoted expansion, breaking it at white space.
+func split(text string, cur *field, flush func()) {
+	text = strings.ReplaceAll(text, Hidden, Open)
+	for i, piece := range strings.FieldsFunc(text, isSpace) {
+		if i > 0 || text != "" && isSpace(rune(text[0])) {
+			flush()
+		}
+		cur.WriteString(piece)
+	}
+	if text != "" && isSpace(rune(text[len(text)-1])) {
+		flush()
+	}
+}
+
+func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
+
+// text expands a word that is not split: an assignment's value, a default.
+func (r *runner) text(w *syntax.Word) string {
+	var cur field
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.DblQuoted:
+			r.quoted(&cur, p, nil)
+		case *syntax.SglQuoted:
+			cur.WriteString(single(p))
+		case *syntax.ParamExp:
+			if isAll(p) {
+				cur.WriteString(strings.Join(r.rest(), " "))
+				break
+			}
+			cur.WriteString(r.parameter(p))
+		default:
+			cur.WriteString(strings.TrimSuffix(r.part(part), "*"))
+		}
+	}
+	return cur.String()
+}
+
+// quoted expands what stands in double quotes. "$@" there becomes several words: all but the last go to all.
+func (r *runner) quoted(cur *field, q *syntax.DblQuoted, all *[]string) {
+	for _, part := range q.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			cur.WriteString(unescape(p.Value, "$`\"\\"))
+		case *syntax.ParamExp:
+			if !isAll(p) {
+				cur.WriteString(r.parameter(p))
+				break
+			}
+			rest := r.rest()
+			if p.Param.Value == "*" || all == nil {
+				cur.WriteString(strings.Join(rest, " "))
+				break
+			}
+			for i, arg := range rest {
+				if i > 0 {
+					*all = append(*all, cur.String())
+					*cur = field{begun: true}
+				}
+				cur.WriteString(arg)
+			}
+			if len(rest) == 0 && len(q.Parts) == 1 {
+				cur.begun = cur.Len() > 0 // "$@" without arguments is no word at all
+			}
+		default:
+			cur.WriteString(Hidden)
+		}
+	}
+}
+
+// part is a piece of a word outside of quotes that is no parameter.
+func (r *runner) part(part syntax.WordPart) string {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		return unescape(p.Value, "")
+	case *syntax.ArithmExp, *syntax.ProcSubst:
+		return Hidden
+	}
+	return Open
+}
+
+// single is what stands in single quotes; $'…' has escapes of its own.
+func single(q *syntax.SglQuoted) string {
+	if q.Dollar && strings.Contains(q.Value, `\`) {
+		return Hidden
+	}
+	return q.Value
+}
+
+// unescape removes the backslashes that quote: all of them, or those in front of a character of special.
+func unescape(text, special string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			next := text[i+1]
+			if next == '\n' {
+				i++
+				continue
+			}
+			if special == "" || strings.IndexByte(special, next) >= 0 {
+				i++
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// isAll reports whether a parameter stands for all arguments.
+func isAll(p *syntax.ParamExp) bool {
+	return p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") && isPlain(p) && p.Exp == nil
+}
+
+// isPlain reports whether a parameter has no operator, or one of those with a default.
+func isPlain(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
+		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0
+}
+
+// rest are the arguments behind $0.
+func (r *runner) rest() []string {
+	if len(r.args) == 0 {
+		return nil
+	}
+	return r.args[1:]
+}
+
+// parameter is the value of $NAME, ${NAME} and ${NAME:-default} and its like. One that nothing sets stays as ${NAME}.
+func (r *runner) parameter(p *syntax.ParamExp) string {
+	if !isPlain(p) {
+		return Hidden
+	}
+	name := p.Param.Value
+	text, ok := r.value(name)
+	if p.Exp == nil {
+		if !ok {
+			return "${" + name + "}"
+		}
+		return text
+	}
+	if ok && strings.Contains(text, Hidden) {
+		return Hidden
+	}
+	return r.alternative(p, text, ok)
+}
+
+// alternative is the value of a parameter with an operator for the case that it is unset or empty.
+func (r *runner) alternative(p *syntax.ParamExp, text string, ok bool) string {
+	word := ""
+	if p.Exp.Word != nil {
+		word = r.text(p.Exp.Word)
+	}
+	switch p.Exp.Op {
+	case syntax.DefaultUnsetOrNull, syntax.AssignUnsetOrNull, syntax.ErrorUnsetOrNull:
+		ok = ok && text != ""
+	case syntax.AlternateUnsetOrNull:
+		if ok && text != "" {
+			return word
+		}
+		return ""
+	case syntax.AlternateUnset:
+		if ok {
+			return word
+		}
+		return ""
+	case syntax.DefaultUnset, syntax.AssignUnset, syntax.ErrorUnset:
+	default:
+		return Hidden
+	}
+	if ok {
+		return text
+	}
+	switch p.Exp.Op {
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		return "${" + p.Param.Value + "}"
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		r.set(p.Param.Value, word, r.export)
+	}
+	return word
+}
+
+// value is a parameter's value: an argument, a variable of the script's, or of its environment.
+func (r *runner) value(name string) (string, bool) {
+	if name[0] >= '0' && name[0] <= '9' {
+		n, err := strconv.Atoi(name)
+		if err != nil || n >= len(r.args) {
+			return "", true
+		}
+		return r.args[n], true
+	}
+	if text, ok := r.own(name); ok {
+		return text, true
+	}
+	if r.opaque || isShells(name) {
+		return Hidden, true
+	}
+	for i := range r.vars {
+		if r.vars[i].name == name {
+			return "", false // unset by the script
+		}
+	}
+	return r.script.Lookup(name)
+}
+
+// isShells tells a parameter that the shell or the container runtime sets by itself.
+func isShells(name string) bool {
+	if !syntax.ValidName(name) {
+		return true // $?, $$, $#, …
+	}
+	switch name {
+	case "HOME", "HOSTNAME", "PATH", "PWD", "OLDPWD", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "SHLVL", "LINENO", "IFS",
+		"USER", "OSTYPE", "BASHPID", "FUNCNAME", "EPOCHSECONDS":
+		return true
+	}
+	return strings.HasPrefix(name, "BASH_")
+}

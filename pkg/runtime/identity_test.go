@@ -1,0 +1,68 @@
+package runtime_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynawire/dynawire/pkg/runtime"
+)
+
+func pod() map[string]string {
+	return map[string]string{"POD_NAME": "worker-0", "POD_NAMESPACE": "llm", "POD_UID": "uid-0"}
+}
+
+func TestIdentityOfAWiredPod(t *testing.T) {
+	env := pod()
+	maps.Copy(env, map[string]string{
+		"DYN_NAMESPACE": "team-a", "DYN_COMPONENT": "decode", "DYN_NAMESPACE_WORKER_SUFFIX": "abc",
+		"DYN_ENDPOINT": "team-a.decode.serve", "DYN_SYSTEM_PORT": "9191",
+	})
+	id, err := runtime.IdentityFrom(env)
+	require.NoError(t, err)
+	assert.Equal(t, runtime.Identity{
+		PodName: "worker-0", PodNamespace: "llm", PodUID: "uid-0",
+		Namespace: "team-a", Component: "decode", WorkerSuffix: "abc", Endpoint: "serve", SystemPort: 9191,
+	}, id)
+}
+
+func TestIdentityDefaults(t *testing.T) {
+	id, err := runtime.IdentityFrom(pod())
+	require.NoError(t, err)
+	assert.Equal(t, "dynamo", id.Namespace)
+	assert.Equal(t, "generate", id.Endpoint)
+	assert.Equal(t, 9090, id.SystemPort)
+}
+
+func TestIdentityEndpoint(t *testing.T) {
+	for _, tc := range []struct{ endpoint, health, want string }{
+		{"dyn://ns.comp.serve", "", "serve"},
+		{"serve", "", "serve"},
+		{"", `["embed"]`, "embed"},
+		{"", "[]", "generate"},
+		{"", "embed", "generate"},
+	} {
+		env := pod()
+		env["DYN_ENDPOINT"], env["DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"] = tc.endpoint, tc.health
+		id, err := runtime.IdentityFrom(env)
+		require.NoError(t, err)
+		assert.Equal(t, tc.want, id.Endpoint, "%+v", tc)
+	}
+}
+
+func TestIdentityNamesWhatIsMissing(t *testing.T) {
+	for _, name := range []string{"POD_NAME", "POD_NAMESPACE", "POD_UID"} {
+		env := pod()
+		delete(env, name)
+		_, err := runtime.IdentityFrom(env)
+		require.ErrorContains(t, err, name+" is not set: label the Kubernetes namespace nvidia.com/dynamo-discovery-enabled=true")
+	}
+	for _, port := range []string{"x", "40000", "1.5"} {
+		env := pod()
+		env["DYN_SYSTEM_PORT"] = port
+		_, err := runtime.IdentityFrom(env)
+		require.ErrorContains(t, err, "DYN_SYSTEM_PORT is ")
+	}
+}

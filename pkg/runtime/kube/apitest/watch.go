@@ -1,0 +1,106 @@
+package apitest
+
+import (
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, q request) {
+	query := r.URL.Query()
+	selector, err := labels.Parse(query.Get("labelSelector"))
+	if err != nil {
+		s.fail(w, q, apierrors.NewBadRequest(err.Error()))
+		return
+	}
+	wr := &watcher{resource: q.resource, namespace: q.namespace, selector: selector, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	switch initial := query.Get("sendInitialEvents") == "true"; {
+	case initial && s.noStream:
+		s.mu.Unlock()
+		s.fail(w, q, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
+		return
+	case initial:
+		for _, obj := range s.matching(q, selector) {
+			wr.queue = append(wr.queue, watch.Event{Type: watch.Added, Object: obj})
+		}
+		wr.queue = append(wr.queue, s.bookmark(q))
+	default:
+		s.resume(wr, query.Get("resourceVersion"))
+	}
+	s.watchers[wr] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.watchers, wr)
+		s.mu.Unlock()
+	}()
+
+	info := s.info(q)
+	w.Header().Set("Content-Type", info.MediaType+";stream=watch")
+	w.WriteHeader(http.StatusOK)
+	flush := http.NewResponseController(w)
+	_ = flush.Flush()
+	wr.notify()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-wr.wake:
+		}
+		s.mu.Lock()
+		queue, ended := wr.queue, wr.ended
+		wr.queue = nil
+		s.mu.Unlock()
+		for _, ev := range queue {
+			b, err := s.frame(q, ev)
+			if err != nil {
+				return
+			}
+			if _, err := w.Write(b); err != nil {
+				return
+			}
+		}
+		_ = flush.Flush()
+		if ended {
+			return
+		}
+	}
+}
+
+// resume queues what happened since that version, or the news that nobody remembers. Called with mu held.
+func (s *Server) resume(wr *watcher, version string) {
+	since, _ := strconv.ParseUint(version, 10, 64)
+	if since < s.oldest {
+		st := apierrors.NewResourceExpired("too old resource version").Status()
+		st.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		wr.queue, wr.ended = []watch.Event{{Type: watch.Error, Object: &st}}, true
+		return
+	}
+	for _, c := range s.history {
+		if c.version > since {
+			wr.offer(c.resource, c.event)
+		}
+	}
+}
+
+// bookmark ends the initial state. Called with mu held.
+func (s *Server) bookmark(q request) watch.Event {
+	obj, err := s.scheme.New(q.gv.WithKind(map[string]string{
+		"endpointslices": "EndpointSlice", "dynamoworkermetadatas": "DynamoWorkerMetadata", "pods": "Pod",
+	}[q.resource]))
+	if err != nil {
+		obj = &metav1.Status{}
+	}
+	if m, err := meta.Accessor(obj); err == nil {
+		m.SetResourceVersion(strconv.FormatUint(s.version, 10))
+		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	return watch.Event{Type: watch.Bookmark, Object: obj}
+}
