@@ -17,7 +17,7 @@ type environment struct {
 	cleared bool
 	// namespace is what the mutation gives DYN_NAMESPACE where the container has none; empty where it gives none.
 	namespace string
-	// used: that value went into another one.
+	// used: another value depends on that one, or would if there were one.
 	used bool
 	// stamped is what the mutation puts on the labels, as far as that is known yet; mirrored: a value depends on one.
 	stamped  stampedLabels
@@ -157,7 +157,7 @@ func (e *environment) injected(name string) (string, bool) {
 	case wiring.EnvDiscoveryBackend:
 		return wiring.BackendKubernetes, true
 	case wiring.EnvNamespace:
-		e.used = e.used || e.namespace != ""
+		e.used = true
 		return e.namespace, e.namespace != ""
 	}
 	return "", false
@@ -188,11 +188,14 @@ func (e *environment) field(path string) string {
 		}
 	default:
 		if key, ok := subscript(path, "metadata.labels"); ok {
-			if text = m.Labels[key]; text == "" {
-				text = e.stamp(key)
+			if label, ok := m.Labels[key]; ok {
+				return label
 			}
+			text = e.stamp(key)
 		} else if key, ok := subscript(path, "metadata.annotations"); ok {
-			text = m.Annotations[key]
+			if annotation, ok := m.Annotations[key]; ok {
+				return annotation
+			}
 		}
 	}
 	if text == "" {
@@ -220,12 +223,18 @@ func (e *environment) stamp(key string) string {
 
 // mirrors reports whether a variable takes a label that the pod does not have yet.
 func (e *environment) mirrors(name, label string) bool {
+	for i := range e.set {
+		if e.set[i].name == name {
+			return false
+		}
+	}
 	i := e.last(name, len(e.c.Env))
 	if i < 0 || e.c.Env[i].ValueFrom == nil || e.c.Env[i].ValueFrom.FieldRef == nil {
 		return false
 	}
 	key, _ := subscript(e.c.Env[i].ValueFrom.FieldRef.FieldPath, "metadata.labels")
-	return key == label && e.pod.Metadata.Labels[key] == ""
+	_, there := e.pod.Metadata.Labels[label]
+	return key == label && !there
 }
 
 // subscript takes KEY out of prefix['KEY'].

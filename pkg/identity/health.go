@@ -3,6 +3,7 @@ package identity
 import (
 	"strconv"
 
+	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
@@ -42,9 +43,11 @@ const (
 	grpcMetricsPort = 8788
 )
 
-// Health is the port of the process's health server.
-func (p *Process) Health() Port {
+// Health is the port of the process's health server. What runs an unrecognised command is taken at the word of its role.
+func (p *Process) Health(role string) Port {
 	switch {
+	case p.Module == nil && role == wiring.TypeFrontend:
+		return p.httpPort()
 	case p.Module == nil:
 		return p.systemPort()
 	case p.Module.HTTP:
@@ -90,6 +93,9 @@ func (p *Process) httpPort() Port {
 		return port
 	}
 	v := p.Told(flag)
+	if p.Module == nil {
+		v = p.Variable(wiring.EnvHTTPPort)
+	}
 	if !v.Told() {
 		return port
 	}
@@ -119,4 +125,21 @@ func (p *Process) HealthPath() string {
 		return v.Text
 	}
 	return wiring.HealthPath
+}
+
+// Reference is how a probe of the container refers to the port after the mutation: by the name that the container has
+// for it, by the contract's name where the mutation declares it (added), else by the number alone.
+func (port Port) Reference(c *pod.Container) (name string, added bool) {
+	taken := false
+	for i := range c.Ports {
+		known := &c.Ports[i]
+		if known.ContainerPort == port.Number && (known.Protocol == "" || known.Protocol == "TCP") {
+			return known.Name, false
+		}
+		taken = taken || known.Name == port.Name
+	}
+	if taken {
+		return "", false
+	}
+	return port.Name, true
 }

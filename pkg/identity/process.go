@@ -143,34 +143,28 @@ func (p *Process) begin(env environment, c *pod.Container, at Field) {
 // read reads the container's command; false where it is no module that the table knows.
 func (p *Process) read(ns wiring.Settings) bool {
 	var buf [64]string
-	expanded, given := false, p.env.namespace
-	for _, word := range p.Container.Command {
-		expanded = expanded || strings.IndexByte(word, '$') >= 0
-	}
-	for _, word := range p.Container.Args {
-		expanded = expanded || strings.IndexByte(word, '$') >= 0
-	}
 	if !p.readWords(buf[:0]) {
 		return false
 	}
-	if !expanded || p.Module.Namespace == OwnNamespace {
-		return true
+	given := p.env.namespace
+	if p.Module.Namespace != OwnNamespace {
+		// $(DYN_NAMESPACE) stands for nothing where the mutation does not give the process DYN_NAMESPACE.
+		p.reread("", buf[:0])
 	}
-	// $(DYN_NAMESPACE) stands for nothing where the mutation does not give the process DYN_NAMESPACE.
-	p.env.namespace, p.env.used = "", false
-	p.readWords(buf[:0])
-	if p.Module.Namespace != Scope || p.TellsScope() {
-		return true
-	}
-	if scope, declared := FrontendScope(p.env.pod, ns); declared && scope != wiring.ScopeAll && scope != wiring.ScopePrefix {
-		p.env.namespace = given
-		p.readWords(buf[:0])
-		if p.TellsScope() {
-			p.env.namespace, p.env.used = "", false
-			p.readWords(buf[:0])
+	if p.Module.Namespace == Scope && !p.TellsScope() && exactScope(p.env.pod, ns) {
+		if p.reread(given, buf[:0]); p.TellsScope() {
+			p.reread("", buf[:0])
 		}
 	}
 	return true
+}
+
+// reread reads the command again with another value of DYN_NAMESPACE, where the command depends on that.
+func (p *Process) reread(namespace string, buf []string) {
+	p.env.namespace = namespace
+	if p.env.used {
+		p.readWords(buf)
+	}
 }
 
 // readWords reads the command with what is known of the environment.

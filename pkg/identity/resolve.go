@@ -44,7 +44,12 @@ func Resolve(p *pod.Pod, ns wiring.Settings) Resolution {
 		r = again
 	}
 	for i := range r.Processes {
-		r.Processes[i].env.stamped = r.Identity.stamps()
+		// From here on variables are what they are after the mutation.
+		e := &r.Processes[i].env
+		e.stamped = r.Identity.stamps()
+		if e.namespace != "" {
+			e.namespace = r.Processes[i].GivenNamespace(r.NamespaceOf(i))
+		}
 	}
 	return r
 }
@@ -199,7 +204,7 @@ func namespaceOf(proc *Process, ns wiring.Settings) Value {
 			Text: ns.Namespace(), How: NamespaceAnnotation, Sure: Proven,
 			Field: Field{kind: namespaceAnnotationField, key: wiring.AnnotationDynamoNamespace},
 		}
-	case proc.Malformed && proc.Module.Syntax != BareName && !proc.env.used:
+	case proc.Malformed && proc.Module.Syntax != BareName && !(proc.env.used && proc.env.namespace != ""):
 		return Value{} // the path that should name it cannot be read, and nothing takes its place
 	default:
 		return byDefault(wiring.DefaultNamespace)

@@ -15,6 +15,12 @@ func FrontendScope(p *pod.Pod, ns wiring.Settings) (scope wiring.Scope, declared
 	return ns.FrontendScope, labelled || ns.FrontendScope != "" || ns.Namespace() != ""
 }
 
+// exactScope reports whether a frontend that is told nothing is given DYN_NAMESPACE.
+func exactScope(p *pod.Pod, ns wiring.Settings) bool {
+	scope, declared := FrontendScope(p, ns)
+	return declared && scope != wiring.ScopeAll && scope != wiring.ScopePrefix
+}
+
 // TellsScope reports whether the user gives a frontend its scope, so that the mutation adds nothing to it.
 func (p *Process) TellsScope() bool {
 	if p.Module == nil {

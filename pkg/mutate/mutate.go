@@ -69,14 +69,11 @@ type names struct {
 // names of the main process are the pod's; another one keeps its own component and endpoint.
 func (m *mutation) names(i int) names {
 	id, p := &m.resolution.Identity, &m.resolution.Processes[i]
+	namespace := m.resolution.NamespaceOf(i)
 	if i == m.resolution.Main {
-		return names{id.Namespace.Text, id.Component.Text, id.Endpoint.Text, id.Role.Text}
+		return names{namespace, id.Component.Text, id.Endpoint.Text, id.Role.Text}
 	}
-	n := names{p.GivenNamespace(id.Namespace.Text), p.Component.Text, p.Endpoint.Text, p.Role.Text}
-	if p.Namespace.Told() || p.Namespace.Known() {
-		n.namespace = p.Namespace.Text
-	}
-	return n
+	return names{namespace, p.Component.Text, p.Endpoint.Text, p.Role.Text}
 }
 
 func (m *mutation) process(p *identity.Process, n names) {

@@ -2,7 +2,7 @@ package mutate
 
 import (
 	"github.com/dynawire/dynawire/pkg/identity"
-	"github.com/dynawire/dynawire/pkg/pod"
+	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 // Port is a container port as the patch writes it.
@@ -39,15 +39,16 @@ var frontendProbe = Probe{PeriodSeconds: 10, TimeoutSeconds: 3, FailureThreshold
 // health names the port of the health server, and has the kubelet ask there for readiness where the container has no
 // readiness probe and the process can become ready.
 func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealth bool) {
-	if p.Module == nil && !registers(p, n) {
+	frontend := n.role == wiring.TypeFrontend && p.Module == nil || p.Module != nil && p.Module.HTTP
+	if p.Module == nil && !frontend && !registers(p, n) {
 		return
 	}
-	port := p.Health()
+	port := p.Health(n.role)
 	if port.State != identity.PortOpen {
 		return
 	}
-	reference, declared := portReference(p.Container, port)
-	if !declared {
+	name, added := port.Reference(p.Container)
+	if added {
 		declared := Port{Name: port.Name, ContainerPort: port.Number, Protocol: "TCP"}
 		if p.Container.Ports == nil {
 			m.add(at.ports, []Port{declared})
@@ -56,34 +57,18 @@ func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealt
 		}
 	}
 	path := p.HealthPath()
-	if p.Container.ReadinessProbe != nil || path == "" || !becomesReady(p, endpointHealth) {
+	if p.Container.ReadinessProbe != nil || path == "" || !frontend && !becomesReady(p, endpointHealth) {
 		return
 	}
 	probe := workerProbe
-	if p.Module != nil && p.Module.HTTP {
+	if frontend {
 		probe = frontendProbe
 	}
-	probe.HTTPGet = HTTPGet{Path: path, Port: reference}
+	probe.HTTPGet = HTTPGet{Path: path, Port: name}
+	if name == "" {
+		probe.HTTPGet.Port = port.Number
+	}
 	m.add(at.readinessProbe, probe)
-}
-
-// portReference is how a probe refers to the port, and whether the container's ports are to stay as they are.
-func portReference(c *pod.Container, port identity.Port) (reference any, declared bool) {
-	taken := false
-	for i := range c.Ports {
-		known := &c.Ports[i]
-		if known.ContainerPort == port.Number && (known.Protocol == "" || known.Protocol == "TCP") {
-			if known.Name != "" {
-				return known.Name, true
-			}
-			return port.Number, true
-		}
-		taken = taken || known.Name == port.Name
-	}
-	if taken {
-		return port.Number, true
-	}
-	return port.Name, false
 }
 
 // becomesReady reports whether /health will be 200 at some time. A pod whose rank serves nothing would stay unready for

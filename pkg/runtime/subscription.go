@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"iter"
+	"maps"
 	"sync"
 	"time"
 )
@@ -226,6 +227,9 @@ func (s *Subscription) take() (Event, bool) {
 		}
 		delete(s.pending, p.uid)
 		if p.uid == syncMark {
+			left := make(map[string]due, len(s.pending)) // the snapshot is told: let go of its size
+			maps.Copy(left, s.pending)
+			s.pending = left
 			return Event{Type: Synced, At: s.table.now()}, true
 		}
 		if typ, inst := s.transition(p.uid); typ != "" {

@@ -18,11 +18,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func set(name, uid string, ready bool) runtime.Change {
-	return runtime.Change{Instance: runtime.Instance{ID: runtime.InstanceID{PodName: name, UID: uid}, Ready: ready}}
+	return runtime.Change{Instance: &runtime.Instance{ID: runtime.InstanceID{PodName: name, UID: uid}, Ready: ready}}
 }
 
 func removed(name, uid string) runtime.Change {
-	return runtime.Change{Instance: runtime.Instance{ID: runtime.InstanceID{PodName: name, UID: uid}}, Removed: true}
+	return runtime.Change{Instance: &runtime.Instance{ID: runtime.InstanceID{PodName: name, UID: uid}}, Removed: true}
 }
 
 // told is everything that is due, as "NewReady a".
@@ -94,12 +94,15 @@ func TestUpdatedWhenMoreThanReadinessChanges(t *testing.T) {
 	table.Apply(c)
 	assert.Equal(t, []string{"Synced", "NewReady 1"}, told(sub))
 	before, _ := table.Lookup("1")
+	c = set("a", "1", true)
 	c.Instance.Metadata = &runtime.Metadata{}
 	table.Apply(c)
 	assert.Equal(t, []string{"Updated 1"}, told(sub))
 	after, _ := table.Lookup("1")
 	assert.Greater(t, after.Revision, before.Revision)
-	c.Instance.Ready = false
+	metadata := c.Instance.Metadata
+	c = set("a", "1", false)
+	c.Instance.Metadata = metadata
 	table.Apply(c)
 	still, _ := table.Lookup("1")
 	assert.Equal(t, after.Revision, still.Revision)

@@ -43,9 +43,9 @@ func NewTable(now func() time.Time) *Table {
 
 // Change is one instance's new state.
 type Change struct {
-	// Instance is the new state; of a removed one only its ID is read. Revision is the table's to fill in. Metadata is
-	// compared by pointer.
-	Instance Instance
+	// Instance is the new state; of a removed one only its ID is read. The table keeps it and fills in Revision: the caller
+	// does not change it any more. Metadata is compared by pointer.
+	Instance *Instance
 	Removed  bool
 }
 
@@ -78,7 +78,7 @@ func (t *Table) apply(c Change) bool {
 	}
 	row := c.Instance
 	switch {
-	case old == nil || !sameContent(old, &row):
+	case old == nil || !sameContent(old, row):
 		t.revision++
 		row.Revision = t.revision
 	case old.Ready == row.Ready && old.Terminating == row.Terminating:
@@ -86,7 +86,7 @@ func (t *Table) apply(c Change) bool {
 	default:
 		row.Revision = old.Revision
 	}
-	t.rows[uid] = &row
+	t.rows[uid] = row
 	return true
 }
 

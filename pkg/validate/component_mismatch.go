@@ -8,7 +8,8 @@ import (
 // component-mismatch: the label's component is not the one that the process registers as.
 //
 // Restricted: the component in --endpoint or DYN_ENDPOINT, --component, DYN_COMPONENT and their like, of the process that
-// gives the pod its identity; the module's default where the module does not read DYN_ENDPOINT, so that it can't be made true.
+// gives the pod its identity; the module's default where the module reads neither DYN_ENDPOINT nor DYN_COMPONENT, so
+// that it can't be made true.
 //
 // Allowed: the value of label nvidia.com/dynamo-component; anything where the label is absent, where only the running pod
 // knows the value, and on a process that registers nothing.
@@ -29,10 +30,7 @@ func componentMismatch(s *subject) {
 	case component.Told():
 		s.find(component.Field, "", component.Name+" is "+quoted(component.Text)+labelIs+quoted(label)+consequence+
 			" or "+place(component)+" to "+quoted(label)+".")
-	case !p.Redirectable():
-		if p.Module.Syntax == identity.FullPath && !p.Variable(wiring.EnvEndpoint).Told() {
-			return
-		}
+	case !p.Renamable():
 		s.find(p.At, "", module(p)+" registers as component "+quoted(component.Text)+" whatever the labels say"+
 			labelIs+quoted(label)+consequence+makeTrue(s, p, label)+".")
 	}
@@ -45,7 +43,7 @@ func makeTrue(s *subject, p *identity.Process, label string) string {
 	case p.Module.Syntax == identity.SchemePath && namespace != "":
 		return " or add the arguments --endpoint dyn://" + p.RegistersIn(namespace) + "." + label + "." + wiring.DefaultEndpoint
 	case p.Module.Syntax == identity.FullPath:
-		return " or remove " + wiring.EnvEndpoint + ", which is empty"
+		return " or remove " + p.Told(identity.FlagEndpoint).Name + ", which is empty"
 	}
 	if flag := p.Module.Spelling(identity.FlagComponent); flag != "" {
 		return " or add the arguments " + flag + " " + label

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dynawire/dynawire/pkg/identity"
 	"github.com/dynawire/dynawire/pkg/pod"
+	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 // probe-port-mismatch: a probe does not ask where the process serves its health.
@@ -21,7 +22,7 @@ func probePortMismatch(s *subject) {
 		if p.Module == nil {
 			continue // what a program of the user's own listens on is not known
 		}
-		port := p.Health()
+		port := p.Health(p.Role.Text)
 		switch port.State {
 		case identity.PortOff, identity.PortInvalid:
 			s.noPort(p, port)
@@ -92,10 +93,15 @@ func (s *subject) serves(p *identity.Process, port identity.Port) string {
 		return serves + "a random port (" + port.Why.Name + ` is "0", ` + s.path(port.Why.Field) + ")"
 	}
 	serves += strconv.Itoa(int(port.Number))
-	if port.Why.Told() {
+	if chosen(port) {
 		serves += " (" + port.Why.Name + ", " + s.path(port.Why.Field) + ")"
 	}
 	return serves
+}
+
+// chosen reports whether the user picked another port than the contract has, and could pick this one.
+func chosen(port identity.Port) bool {
+	return port.Why.Told() && port.Number != wiring.SystemPort && port.Number != wiring.HTTPPort
 }
 
 // portRemedy sets the probe to the port, or the port to what the probe asks.
@@ -104,7 +110,7 @@ func portRemedy(port identity.Port, asked int32) string {
 		return "Set " + port.Why.Name + ` to "9090" and the probe's port to 9090`
 	}
 	remedy := "Set the probe's port to " + strconv.Itoa(int(port.Number))
-	if port.Why.Told() && asked > 0 {
+	if chosen(port) && asked > 0 {
 		remedy += " or " + place(port.Why) + " to " + quoted(strconv.Itoa(int(asked)))
 	}
 	return remedy
@@ -115,14 +121,12 @@ func portNumber(c *pod.Container, v pod.IntOrString, added identity.Port) (int32
 	if v.Name == "" {
 		return v.Number, true
 	}
-	declared := false
 	for i := range c.Ports {
 		if c.Ports[i].Name == v.Name {
 			return c.Ports[i].ContainerPort, true
 		}
-		declared = declared || c.Ports[i].ContainerPort == added.Number
 	}
-	if v.Name == added.Name && !declared && added.State == identity.PortOpen {
+	if name, adds := added.Reference(c); adds && v.Name == name && added.State == identity.PortOpen {
 		return added.Number, true
 	}
 	if n, err := strconv.Atoi(v.Name); err == nil {

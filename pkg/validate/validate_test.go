@@ -33,7 +33,7 @@ func TestCorpus(t *testing.T) {
 			findings := validate.Pod(spec.Decode(t), wiring.Settings{})
 			assert.ElementsMatch(t, only(written, spec.Deny), rules(findings, validate.Deny))
 			assert.ElementsMatch(t, only(written, spec.Warn), rules(findings, validate.Warning))
-			assert.Equal(t, findings, validate.Pod(mutated(t, spec.JSON), wiring.Settings{}), "the verdict is on the pod after mutation")
+			assert.Equal(t, findings, validate.Pod(mutated(t, spec.JSON, wiring.Settings{}), wiring.Settings{}), "the verdict is on the pod after mutation")
 			for _, f := range findings {
 				all.WriteString(spec.File + "\n  " + f.String() + "\n")
 			}
@@ -72,11 +72,10 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-func mutated(t *testing.T, data []byte) *pod.Pod {
-	t.Helper()
+func mutated(t require.TestingT, data []byte, ns wiring.Settings) *pod.Pod {
 	p, err := pod.Decode(data)
 	require.NoError(t, err)
-	operations := mutate.Pod(p, mutate.Options{ServiceAccount: wiring.ServiceAccount}).Patch
+	operations := mutate.Pod(p, mutate.Options{ServiceAccount: wiring.ServiceAccount, Namespace: ns}).Patch
 	if len(operations) == 0 {
 		return p
 	}

@@ -178,7 +178,7 @@ func TestDynamo(t *testing.T) {
 			mocker("--model-name", "named", "--endpoint", "dyn://"+r.namespace+".other.serve")...), "-n", ns, "apply", "-f", "-")
 		kubectl(t, deployment("frontend-"+r.namespace, image, in, "python3", "-m", "dynamo.frontend"), "-n", ns, "apply", "-f", "-")
 		kubectl(t, deployment("gopher-"+r.namespace, workerImage, map[string]string{
-			wiring.LabelNamespace: r.namespace, wiring.LabelComponent: "gopher",
+			wiring.LabelNamespace: r.namespace, wiring.LabelComponent: "gopher", wiring.LabelComponentType: wiring.TypeWorker,
 		}), "-n", ns, "apply", "-f", "-")
 	}
 	for _, r := range releases {

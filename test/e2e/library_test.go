@@ -47,7 +47,9 @@ func TestLibraryInPods(t *testing.T) {
 	kubectl(t, "", "-n", ns, "apply", "-f", "../../examples/frontend/deployment.yaml")
 	frontend := readyPodOf(t, ns, "go-frontend")
 	events := subscribedPod(t, frontend)
-	kubectl(t, deployment("go-backend", workerImage, map[string]string{wiring.LabelComponent: "go-backend"}, "--load-time=6s"),
+	kubectl(t, deployment("go-backend", workerImage, map[string]string{
+		wiring.LabelComponent: "go-backend", wiring.LabelComponentType: wiring.TypeWorker,
+	}, "--load-time=6s"),
 		"-n", ns, "apply", "-f", "-")
 
 	// Ready only after SetStatus: registered and running, it is neither ready nor told of.

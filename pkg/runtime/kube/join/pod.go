@@ -11,7 +11,7 @@ import (
 func (p *pod) set(sl *slice, version, mark uint64, e Endpoint) bool {
 	next := ref{
 		slice: sl, version: version, mark: mark, address: e.Address,
-		node: intern(e.Node), zone: intern(e.Zone), ready: e.Ready && !e.Terminating, terminating: e.Terminating,
+		node: e.Node, zone: e.Zone, ready: e.Ready && !e.Terminating, terminating: e.Terminating,
 	}
 	for i := range p.refs {
 		old := &p.refs[i]
@@ -20,16 +20,22 @@ func (p *pod) set(sl *slice, version, mark uint64, e Endpoint) bool {
 		}
 		first := old.mark != mark
 		if old.same(&next) {
-			next.version = old.version
-		} else {
-			p.dirty = true
+			old.mark = mark
+			return first
 		}
 		*old = next
+		p.changed(old)
 		return first
 	}
 	p.refs = append(p.refs, next)
-	p.dirty = true
+	p.changed(&p.refs[len(p.refs)-1])
 	return true
+}
+
+func (p *pod) changed(r *ref) {
+	p.dirty = true
+	// Nodes and zones are few, and their names would come with every slice anew.
+	r.node, r.zone = intern(r.node), intern(r.zone)
 }
 
 // same compares what is said, not when.
@@ -52,22 +58,22 @@ func (p *pod) dropUnless(sl *slice, mark uint64) bool {
 func (s *State) publish(p *pod, metadata *runtime.Metadata, out *changes) {
 	if metadata == nil {
 		if p.instance != nil {
-			out.removed = append(out.removed, runtime.Change{Instance: *p.instance, Removed: true})
+			out.removed = append(out.removed, runtime.Change{Instance: p.instance, Removed: true})
 			p.instance = nil
 		}
 		return
 	}
 	next := s.view(p, metadata)
-	if old := p.instance; old != nil && sameInstance(old, &next) {
+	if old := p.instance; old != nil && sameInstance(old, next) {
 		return
 	}
-	p.instance = &next
+	p.instance = next
 	out.set = append(out.set, runtime.Change{Instance: next})
 }
 
 // view merges the refs. The newest is believed, per address family for the address; terminating is believed of any, for
 // nothing takes a deletion back.
-func (s *State) view(p *pod, metadata *runtime.Metadata) runtime.Instance {
+func (s *State) view(p *pod, metadata *runtime.Metadata) *runtime.Instance {
 	newest, v4, v6 := &p.refs[0], (*ref)(nil), (*ref)(nil)
 	terminating := false
 	for i := range p.refs {
@@ -90,7 +96,7 @@ func (s *State) view(p *pod, metadata *runtime.Metadata) runtime.Instance {
 			addresses = append(addresses, r.address)
 		}
 	}
-	return runtime.Instance{
+	return &runtime.Instance{
 		ID:        runtime.InstanceID{Namespace: s.owner.KubeNamespace, PodName: p.name, UID: p.uid},
 		Namespace: s.owner.Namespace, Component: s.owner.Component,
 		Ready: newest.ready && !terminating, Terminating: terminating,

@@ -226,7 +226,7 @@ func (s *State) settle(p *pod, out *changes) {
 
 func (s *State) remove(p *pod, out *changes) {
 	if p.instance != nil {
-		out.removed = append(out.removed, runtime.Change{Instance: *p.instance, Removed: true})
+		out.removed = append(out.removed, runtime.Change{Instance: p.instance, Removed: true})
 		p.instance = nil
 	}
 	if s.missing[p.name] == p {

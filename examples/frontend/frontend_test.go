@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynawire/dynawire/pkg/runtime"
+)
+
+// instance is one whose worker listens on that server.
+func instance(name, url string, ready bool) *runtime.Instance {
+	return &runtime.Instance{
+		ID: runtime.InstanceID{Namespace: "llm", PodName: name, UID: name}, Component: "go-backend", Ready: ready,
+		Endpoints: []runtime.Endpoint{{
+			Component: "go-backend", Name: "generate", Transport: runtime.TCP(strings.TrimPrefix(url, "http://") + "/1f/generate"),
+		}},
+	}
+}
+
+func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
+	worker := func(name string) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			_, _ = io.WriteString(w, name+" "+r.URL.Path+" "+string(body))
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	a, b, gone := worker("a"), worker("b"), worker("gone")
+	gone.Close()
+
+	table := runtime.NewTable(nil)
+	sub, err := table.Subscribe(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = sub.Close() })
+	f := newFrontend(sub, "generate")
+	front := httptest.NewServer(f.handler())
+	t.Cleanup(front.Close)
+	call := func(method, path string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, front.URL+path, strings.NewReader("hi"))
+		require.NoError(t, err)
+		resp, err := front.Client().Do(req)
+		require.NoError(t, err)
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return resp.StatusCode, string(body)
+	}
+	follow := func(n int) {
+		for ev := range sub.C() {
+			f.follow(ev)
+			if n--; n == 0 {
+				return
+			}
+		}
+	}
+
+	code, _ := call(http.MethodGet, "/health")
+	assert.Equal(t, http.StatusServiceUnavailable, code, "not before it knows what there is")
+	table.MarkSynced()
+	follow(1)
+	code, _ = call(http.MethodGet, "/health")
+	assert.Equal(t, http.StatusOK, code)
+	code, body := call(http.MethodPost, "/generate")
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Contains(t, body, "no instance is ready")
+
+	table.Apply(
+		runtime.Change{Instance: instance("a", a.URL, true)}, runtime.Change{Instance: instance("b", b.URL, true)},
+		runtime.Change{Instance: instance("gone", gone.URL, true)},
+	)
+	follow(3)
+	seen := map[string]int{}
+	for range 6 {
+		code, body = call(http.MethodPost, "/generate")
+		assert.Equal(t, http.StatusOK, code)
+		seen[body]++
+	}
+	assert.Equal(t, map[string]int{"a /generate hi": 4, "b /generate hi": 2}, seen, "the one that is gone is passed over")
+
+	table.Apply(runtime.Change{Instance: instance("a", a.URL, false)})
+	follow(1)
+	for range 3 {
+		_, body = call(http.MethodPost, "/generate")
+		assert.Equal(t, "b /generate hi", body)
+	}
+	_, body = call(http.MethodGet, "/instances")
+	assert.Contains(t, body, `"pod":"a"`, "not ready is not gone")
+}

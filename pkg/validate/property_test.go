@@ -1,0 +1,29 @@
+package validate_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/dynawire/dynawire/pkg/identity/identitytest"
+	"github.com/dynawire/dynawire/pkg/pod"
+	"github.com/dynawire/dynawire/pkg/validate"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// Of every pod: the verdict on it is the verdict on the pod that the mutation makes of it, and names fields and remedies.
+func TestVerdictIsThatAfterMutation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ns := wiring.Settings{DynamoNamespace: rapid.SampledFrom([]string{"", "team-n"}).Draw(t, "namespace annotation")}
+		data := []byte(identitytest.Pods().Draw(t, "pod"))
+		p, err := pod.Decode(data)
+		require.NoError(t, err)
+		findings := validate.Pod(p, ns)
+		require.Equal(t, findings, validate.Pod(mutated(t, data, ns), ns))
+		for _, f := range findings {
+			require.NotEmpty(t, f.Field)
+			require.Contains(t, f.Message, ". ", "the remedy is a sentence of its own")
+		}
+	})
+}
