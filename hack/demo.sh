@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/cluster.sh
 
-name=dynawire
+name=${DEMO_CLUSTER:-dynawire}
 ns=llm
 own_cluster=${KUBECONFIG:-}
 
@@ -58,9 +58,11 @@ opt_in() {
 
 show_wiring() {
   step "What a pod gets: the same pod in a namespace without the label, and here"
-  local pod="kubectl run worker --image docker.io/local/dynamo:1.6.1 --dry-run=client -o yaml --command -- python3 -m dynamo.mocker --model-path /models/tiny"
-  local noise="grep -vE 'uid:|creationTimestamp|namespace:|kube-api-access|generation:'"
-  run "diff -U0 <($pod | kubectl -n default create --dry-run=server -o yaml -f - | $noise) <($pod | kubectl -n $ns create --dry-run=server -o yaml -f - | $noise) | grep '^[+-]' || true"
+  local pod="run worker --image docker.io/local/dynamo:1.6.1 --dry-run=server -o yaml --command -- python3 -m dynamo.mocker"
+  bold "\$ diff <(kubectl -n default $pod) \\"
+  bold "       <(kubectl -n $ns $pod)"
+  noise='  uid:|creationTimestamp|^  namespace:|kube-api-access|generation:'
+  diff -U0 <(kubectl -n default $pod | grep -vE "$noise") <(kubectl -n "$ns" $pod | grep -vE "$noise") | grep '^[+-] ' || true
 
   step "Its Service, the EndpointSlice that follows its readiness, and what the worker registered"
   run kubectl -n "$ns" rollout status deployment/worker deployment/frontend --timeout=120s
@@ -84,9 +86,8 @@ go_programs() {
   run kubectl -n "$ns" apply -f examples/worker/deployment.yaml -f examples/frontend/deployment.yaml
   run kubectl -n "$ns" rollout status deployment/go-backend deployment/go-frontend --timeout=120s
   bold "\$ kubectl -n $ns logs -f deployment/go-frontend"
-  kubectl -n "$ns" logs -f deployment/go-frontend --since=1m | sed 's/^/    | /' &
+  kubectl -n "$ns" logs -f deployment/go-frontend > >(sed -uE 's/.*"type":"([A-Za-z]+)","time":"[^T]*T([0-9:.]{12})[^"]*"(.*"pod":"([^"]*)")?.*/    | \2 \1 \4/') &
   local follow=$!
-  trap 'kill $follow 2>/dev/null || true' RETURN
   sleep 2
   run kubectl -n "$ns" scale deployment/go-backend --replicas=3
   run kubectl -n "$ns" rollout status deployment/go-backend --timeout=120s
@@ -97,7 +98,9 @@ go_programs() {
   run kubectl -n "$ns" delete pods -l app=go-backend --grace-period=0 --force
   run kubectl -n "$ns" rollout status deployment/go-backend --timeout=120s
   sleep 3
-  run "echo '{\"prompt\":\"Hello\"}' | kubectl create --raw /api/v1/namespaces/$ns/services/$(kubectl -n "$ns" get services -l nvidia.com/dynamo-component=go-frontend -o jsonpath='{.items[0].metadata.name}'):http/proxy/generate -f -; echo"
+  kill $follow
+  run "kubectl get --raw /api/v1/namespaces/$ns/services/dynamo-go-frontend-service:http/proxy/instances; echo"
+  run "echo '{\"prompt\":\"Hello\"}' | kubectl create --raw /api/v1/namespaces/$ns/services/dynamo-go-frontend-service:http/proxy/generate -f -; echo"
 }
 
 refusal() {

@@ -17,10 +17,10 @@ const (
 
 // Field is a place in a pod. It is kept apart from its text because the text is wanted only when something is wrong.
 type Field struct {
+	key   string
+	index int32
 	kind  fieldKind
 	init  bool
-	index int
-	key   string
 }
 
 // LabelField is a label of the pod.
@@ -28,11 +28,11 @@ func LabelField(key string) Field { return Field{kind: labelField, key: key} }
 
 // ContainerField is a container of the pod.
 func ContainerField(init bool, index int) Field {
-	return Field{kind: containerField, init: init, index: index}
+	return Field{kind: containerField, init: init, index: int32(index)}
 }
 
 // Container is the container that f lies in: a native sidecar among the init containers or not, and its index.
-func (f Field) Container() (sidecar bool, index int) { return f.init, f.index }
+func (f Field) Container() (sidecar bool, index int) { return f.init, int(f.index) }
 
 // Env is a variable of the container that f lies in. It goes by name: an index would change with the mutation.
 func (f Field) Env(name string) Field {
@@ -71,7 +71,7 @@ func (f Field) In(prefix string) string {
 	if f.init {
 		list = "spec.initContainers["
 	}
-	path := prefix + list + strconv.Itoa(f.index) + "]"
+	path := prefix + list + strconv.Itoa(int(f.index)) + "]"
 	switch f.kind {
 	case commandField:
 		path += ".command"

@@ -39,7 +39,6 @@ const (
 	FlagServeIndexer
 	// FlagWorkers is the number of runtimes that one process starts.
 	FlagWorkers
-	flagCount
 )
 
 // FlagName is how a module spells a flag.
@@ -59,7 +58,7 @@ type FlagName struct {
 type given struct {
 	// name is as written, value without the "=".
 	name, value string
-	set         bool
+	flag        Flag
 	// off is --no-name.
 	off       bool
 	inCommand bool
@@ -70,7 +69,7 @@ type given struct {
 // flags reads the words after a module by the rules of argparse: --flag value, --flag=value, the last one wins, "--"
 // ends the options, and a value does not begin with a dash. The first fromCommand words stand in the command. open tells
 // that some word may stand for any number of flags.
-func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) (open bool) {
+func (m *Module) flags(words []string, fromCommand int) (all []given, open bool) {
 	value := false // the word before may take this one
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -80,7 +79,7 @@ func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) (
 		value = strings.HasPrefix(word, "--") && !strings.Contains(word, "=")
 		if len(word) < 3 || word[0] != '-' || word[1] != '-' {
 			if word == "--" {
-				return open
+				return all, open
 			}
 			continue
 		}
@@ -89,7 +88,7 @@ func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) (
 		if f == nil {
 			continue
 		}
-		g := given{name: name, value: text, set: true, inCommand: i < fromCommand, open: doubtful}
+		g := given{flag: f.Flag, name: name, value: text, inCommand: i < fromCommand, open: doubtful}
 		value = value && !f.Switch
 		if !f.Switch && !joined {
 			if i+1 == len(words) || isOption(words[i+1]) {
@@ -99,9 +98,12 @@ func (m *Module) flags(words []string, fromCommand int, out *[flagCount]given) (
 			g.value, value = words[i], false
 		}
 		g.off = f.Switch && strings.HasPrefix(name, "--no-")
-		out[f.Flag] = g
+		if all == nil {
+			all = make([]given, 0, 4)
+		}
+		all = append(all, g)
 	}
-	return open
+	return all, open
 }
 
 // isOption tells a word that argparse takes for an option and not for a value.

@@ -53,11 +53,17 @@ type Value struct {
 	Field Field
 	// Name is the flag or the variable that says it, as it was written.
 	Name string
-	// Unread is what was written, where that has a variable in it that nothing expands.
-	Unread string
 
-	// raw is the text with its hidden parts marked.
+	// raw is what was said, with its hidden parts marked.
 	raw string
+}
+
+// Unread is what was said, where that has a variable in it that nothing expands; else empty.
+func (v Value) Unread() string {
+	if v.Sure == Unknown && !isHidden(v.raw) && hasVariable(v.raw) {
+		return v.raw
+	}
+	return ""
 }
 
 // Known reports whether there is a value to work with.

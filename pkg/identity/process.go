@@ -43,7 +43,7 @@ type Process struct {
 	ReadyAlone bool
 
 	env   environment
-	given [flagCount]given
+	given []given
 }
 
 // Variable is what the container or its command sets a variable to.
@@ -57,7 +57,7 @@ func (p *Process) Variable(name string) Value {
 
 // Told is what a flag, or the variable behind it, says.
 func (p *Process) Told(f Flag) Value {
-	if g := &p.given[f]; g.set {
+	if g := p.flag(f); g != nil {
 		at := p.At.Args()
 		if g.inCommand {
 			at = p.At.Command()
@@ -83,6 +83,16 @@ func (p *Process) Told(f Flag) Value {
 	return Value{}
 }
 
+// flag is the last occurrence of a flag; nil where it is not given.
+func (p *Process) flag(f Flag) *given {
+	for i := len(p.given) - 1; i >= 0; i-- {
+		if p.given[i].flag == f {
+			return &p.given[i]
+		}
+	}
+	return nil
+}
+
 // mirrors reports whether the variable behind a flag takes the very label that the flag's value becomes, which the pod
 // does not have yet: it says nothing by itself.
 func (p *Process) mirrors(f Flag, name string) bool {
@@ -98,7 +108,7 @@ func (p *Process) mirrors(f Flag, name string) bool {
 // Switch reports whether a flag without a value is on, and what says so.
 func (p *Process) Switch(f Flag) (Value, bool) {
 	v := p.Told(f)
-	if g := &p.given[f]; g.set {
+	if g := p.flag(f); g != nil {
 		return v, !g.off
 	}
 	switch strings.ToLower(v.Text) {
@@ -110,11 +120,8 @@ func (p *Process) Switch(f Flag) (Value, bool) {
 
 func (p *Process) value(how How, at Field, name, text string) Value {
 	v := Value{Text: text, How: how, Sure: Proven, Field: at, Name: name, raw: text}
-	switch {
-	case isHidden(text):
+	if isHidden(text) || hasVariable(text) {
 		v.Text, v.Sure = "", Unknown
-	case hasVariable(text):
-		v.Text, v.Sure, v.Unread = "", Unknown, text
 	}
 	return v
 }
@@ -176,8 +183,8 @@ func (p *Process) readWords(buf []string) bool {
 	}
 	p.Module = inv.module
 	p.env.set, p.env.cleared, p.Lost = inv.set, inv.cleared, inv.lost
-	p.given = [flagCount]given{}
-	open := inv.module.flags(inv.words, inv.fromCommand, &p.given)
+	var open bool
+	p.given, open = inv.module.flags(inv.words, inv.fromCommand)
 	p.settle()
 	if open {
 		p.settleOpen()

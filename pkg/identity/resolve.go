@@ -2,6 +2,7 @@ package identity
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
@@ -148,17 +149,33 @@ func scan(all []Process, list []pod.Container, init bool, env *environment, ns w
 		if init && list[i].RestartPolicy != "Always" {
 			continue // it ends before the pod serves
 		}
-		var proc Process
-		proc.begin(*env, &list[i], ContainerField(init, i))
-		if proc.read(ns) {
-			all = append(all, proc)
-			if proc.Runtime {
-				runtimes++
-			}
+		if !mayRunModule(&list[i]) {
+			continue
 		}
+		all = append(all, Process{}) // read where it stays, for it is large
+		proc := &all[len(all)-1]
+		proc.begin(*env, &list[i], ContainerField(init, i))
+		known := proc.read(ns)
 		env.left = proc.env.left
+		if !known {
+			all = all[:len(all)-1]
+		} else if proc.Runtime {
+			runtimes++
+		}
 	}
 	return all, runtimes
+}
+
+// mayRunModule spares the containers a closer look that name nothing of Dynamo's and have no variable that could.
+func mayRunModule(c *pod.Container) bool {
+	for _, words := range [...][]string{c.Command, c.Args} {
+		for _, word := range words {
+			if strings.Contains(word, "dynamo") || strings.IndexByte(word, '$') >= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func mainProcess(all []Process) int {

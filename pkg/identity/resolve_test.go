@@ -415,9 +415,9 @@ func TestEnvFromHidesVariables(t *testing.T) {
 	c := with(container("python3 -m dynamo.vllm --namespace $(NS)"), envFrom)
 	v := identity.Resolve(of(c), wiring.Settings{}).Identity.Namespace
 	assert.Equal(t, "?/argument", known(v))
-	assert.Empty(t, v.Unread, "the ConfigMap may have it")
+	assert.Empty(t, v.Unread(), "the ConfigMap may have it")
 	c = container("python3 -m dynamo.vllm --namespace $(NS)")
-	assert.Equal(t, "$(NS)", identity.Resolve(of(c), wiring.Settings{}).Identity.Namespace.Unread)
+	assert.Equal(t, "$(NS)", identity.Resolve(of(c), wiring.Settings{}).Identity.Namespace.Unread())
 }
 
 func TestFields(t *testing.T) {

@@ -100,14 +100,10 @@ func (w *world) setMetadata(t *rapid.T) {
 	name := rapid.SampledFrom(podNames).Draw(t, "pod")
 	uid := rapid.SampledFrom(uidsOf(name)).Draw(t, "owner")
 	w.owners[name] = uid
-	touched, err := w.registry.Set(join.Object{
+	w.table.Apply(w.state.Touch(w.registry.Set(join.Object{
 		Name: name, UID: "cr-" + uid, PodUID: uid,
-		Data: fmt.Appendf(nil, `{"v":%d}`, rapid.IntRange(0, 1).Draw(t, "revision")),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.table.Apply(w.state.Touch(touched)...)
+		Metadata: &runtime.Metadata{Raw: fmt.Appendf(nil, `{"v":%d}`, rapid.IntRange(0, 1).Draw(t, "revision"))},
+	}))...)
 }
 
 func (w *world) deleteMetadata(t *rapid.T) {

@@ -137,7 +137,7 @@ func (s *Subscription) end(err error) {
 		s.told, s.pending, s.queue = nil, nil, nil
 		t.mu.Unlock()
 		close(s.done)
-		if err == nil && s.onClose != nil {
+		if s.onClose != nil {
 			s.onClose()
 		}
 	})

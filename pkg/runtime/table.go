@@ -153,8 +153,8 @@ func (t *Table) Snapshot() Snapshot {
 	return s
 }
 
-// Subscribe returns a new subscription. onClose, which may be nil, is called once, when the subscription is closed by
-// its user and not when the table is.
+// Subscribe returns a new subscription. onClose, which may be nil, is called once, when the subscription or the table is
+// closed.
 func (t *Table) Subscribe(onClose func()) (*Subscription, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -104,16 +104,17 @@ func (c *Client) Subscribe(ctx context.Context, namespace, componentName string)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s/%s: %w", namespace, componentName, err)
 	}
-	var stop func() bool
+	ctx, cancel := context.WithCancel(ctx)
 	sub, err := comp.table.Subscribe(func() {
-		stop()
+		cancel()
 		c.release(comp)
 	})
 	if err != nil {
+		cancel()
 		c.release(comp)
 		return nil, fmt.Errorf("subscribe to %s/%s: %w", namespace, componentName, err)
 	}
-	stop = context.AfterFunc(ctx, func() { _ = sub.Close() })
+	context.AfterFunc(ctx, func() { _ = sub.Close() })
 	return sub, nil
 }
 

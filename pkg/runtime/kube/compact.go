@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynawire/dynawire/api/v1alpha1"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
+	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
 // compactSlice keeps what the join needs of an EndpointSlice, so that the rest can go.
@@ -54,14 +55,17 @@ func ready(c discoveryv1.EndpointConditions) bool {
 	return !no(c.Ready) && !no(c.Serving) && (c.Terminating == nil || !*c.Terminating)
 }
 
-// compactMetadata keeps what the join needs of a DynamoWorkerMetadata.
-func compactMetadata(dwm *v1alpha1.DynamoWorkerMetadata) join.Object {
-	o := join.Object{Name: dwm.Name, UID: string(dwm.UID), Data: dwm.Spec.Data.Raw}
+// compactMetadata keeps what the join needs of a DynamoWorkerMetadata. The error is that of its data, without which the
+// object is still worth something.
+func compactMetadata(dwm *v1alpha1.DynamoWorkerMetadata) (join.Object, error) {
+	o := join.Object{Name: dwm.Name, UID: string(dwm.UID)}
 	for _, owner := range dwm.OwnerReferences {
 		if owner.Kind == "Pod" && owner.APIVersion == corev1.SchemeGroupVersion.String() {
 			o.PodUID = string(owner.UID)
 			break
 		}
 	}
-	return o
+	var err error
+	o.Metadata, err = wire.Parse(dwm.Spec.Data.Raw)
+	return o, err
 }

@@ -67,6 +67,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.REST = r
 	}
 	c.REST = rest.CopyConfig(c.REST)
+	c.REST.Timeout = 0 // it would end watches; requests end with their contexts
 	if c.REST.QPS == 0 {
 		c.REST.QPS, c.REST.Burst = defaultQPS, defaultBurst
 	}

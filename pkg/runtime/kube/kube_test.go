@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -414,4 +415,50 @@ func TestMetadata(t *testing.T) {
 	id.PodName = "nobody"
 	_, err = c.Metadata(t.Context(), id)
 	require.ErrorIs(t, err, runtime.ErrNotFound)
+}
+
+// Readers come and go while everything moves and the server fails: nothing may race, hang or leak.
+func TestReadersComeAndGo(t *testing.T) {
+	s := apitest.New(t)
+	c := newClient(t, s, func(c *kube.Config) { c.Grace, c.ListIdle = time.Millisecond, time.Millisecond })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var running sync.WaitGroup
+	for r := range 6 {
+		running.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				life, end := context.WithTimeout(ctx, time.Duration(1+(n+r)%20)*time.Millisecond)
+				sub, err := c.Subscribe(life, dynNamespace, []string{component, "prefill"}[n%2])
+				if err == nil {
+					for range sub.C() {
+						if n%3 == 0 {
+							_ = sub.Close()
+						}
+					}
+				}
+				_, _ = c.ListInstances(life, dynNamespace, component)
+				end()
+			}
+		})
+	}
+	running.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			pod := fmt.Sprintf("worker-%d", n%5)
+			uid := fmt.Sprintf("uid-%d", n%7)
+			s.Set(workerMetadata(pod, uid, n))
+			s.Set(slice("s1", endpoint(pod, uid, "10.0.0.1", []string{"ready", "not ready", "terminating"}[n%3])))
+			switch n % 11 {
+			case 5:
+				s.EndWatches()
+			case 7:
+				s.Compact()
+			case 9:
+				s.Delete("endpointslices", kubeNamespace, "s1")
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	running.Wait()
+	require.NoError(t, c.Close())
+	s.WaitWatches(t, 0)
 }

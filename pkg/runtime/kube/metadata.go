@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/dynawire/dynawire/api/v1alpha1"
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
-	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
 // metadataWatch follows the DynamoWorkerMetadata of the Kubernetes namespace, once for all components: the objects carry
@@ -86,13 +84,11 @@ func (m *metadataWatch) set(obj k8sruntime.Object) {
 	if !ok {
 		return
 	}
-	m.locked(func() []string {
-		touched, err := m.registry.Set(compactMetadata(dwm))
-		if err != nil {
-			m.client.log.Warn("unreadable worker metadata, the last readable one of the same pod counts", "name", dwm.Name, "error", err)
-		}
-		return touched
-	})
+	o, err := compactMetadata(dwm) // outside the lock: most of the work is here
+	if err != nil {
+		m.client.log.Warn("unreadable worker metadata, the last readable one of the same pod counts", "name", dwm.Name, "error", err)
+	}
+	m.locked(func() []string { return m.registry.Set(o) })
 }
 
 func (m *metadataWatch) remove(obj k8sruntime.Object) {
@@ -138,14 +134,13 @@ func (c *Client) Metadata(ctx context.Context, id runtime.InstanceID) (*runtime.
 	case err != nil:
 		return nil, fmt.Errorf("metadata of %s: %w", id, explain(err))
 	}
-	o := compactMetadata(&dwm)
+	o, err := compactMetadata(&dwm)
 	if id.UID != "" && o.PodUID != id.UID {
 		return nil, fmt.Errorf("metadata of %s: %w: it belongs to another pod of that name (UID %s, not %s)",
 			id, runtime.ErrNotFound, o.PodUID, id.UID)
 	}
-	md, err := wire.Parse(json.RawMessage(o.Data))
 	if err != nil {
 		return nil, fmt.Errorf("metadata of %s: %w", id, err)
 	}
-	return md, nil
+	return o.Metadata, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
+	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
 const perSlice = 100 // the controller's default
@@ -28,9 +29,11 @@ func fleet(b *testing.B, n int) (*fixture, []join.Slice) {
 		})
 		data := fmt.Sprintf(`{"endpoints":{"dynamo/backend/generate/%[1]x":{"type":"Endpoint","namespace":"dynamo","component":"backend",`+
 			`"endpoint":"generate","instance_id":%[1]d,"transport":{"tcp":"10.0.0.1:41235/%[1]x/generate"}}},"model_cards":{},"event_channels":{}}`, i)
-		if _, err := f.registry.Set(join.Object{Name: name, UID: "cr-" + uid, PodUID: uid, Data: []byte(data)}); err != nil {
+		metadata, err := wire.Parse([]byte(data))
+		if err != nil {
 			b.Fatal(err)
 		}
+		f.registry.Set(join.Object{Name: name, UID: "cr-" + uid, PodUID: uid, Metadata: metadata})
 	}
 	return f, slices
 }

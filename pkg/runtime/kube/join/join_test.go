@@ -24,10 +24,9 @@ func newFixture() *fixture {
 }
 
 // owned gives pods their metadata.
-func (f *fixture) owned(t testing.TB, podUIDs ...[2]string) *fixture {
+func (f *fixture) owned(podUIDs ...[2]string) *fixture {
 	for _, p := range podUIDs {
-		_, err := f.registry.Set(join.Object{Name: p[0], UID: "cr-" + p[1], PodUID: p[1], Data: []byte(`{}`)})
-		require.NoError(t, err)
+		f.registry.Set(join.Object{Name: p[0], UID: "cr-" + p[1], PodUID: p[1], Metadata: &runtime.Metadata{}})
 	}
 	return f
 }
@@ -64,12 +63,9 @@ func brief(changes []runtime.Change) []string {
 func TestInstanceIsEndpointAndMetadata(t *testing.T) {
 	f := newFixture()
 	assert.Empty(t, f.slice("s", ready("p", "1", "10.0.0.1")))
-	touched, err := f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "other", Data: []byte(`{}`)})
-	require.NoError(t, err)
+	touched := f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "other", Metadata: &runtime.Metadata{}})
 	assert.Empty(t, f.Touch(touched), "another pod of that name")
-	touched, err = f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "1", Data: []byte(`{"endpoints":{}}`)})
-	require.NoError(t, err)
-	changes := f.Touch(touched)
+	changes := f.Touch(f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "1", Metadata: &runtime.Metadata{}}))
 	require.Len(t, changes, 1)
 	i := changes[0].Instance
 	assert.Equal(t, runtime.InstanceID{Namespace: "llm", PodName: "p", UID: "1"}, i.ID)
@@ -81,7 +77,7 @@ func TestInstanceIsEndpointAndMetadata(t *testing.T) {
 }
 
 func TestReadinessOfAnEndpoint(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"})
+	f := newFixture().owned([2]string{"p", "1"})
 	e := ready("p", "1", "10.0.0.1")
 	assert.Equal(t, []string{"1 ready"}, brief(f.slice("s", e)))
 	assert.Empty(t, f.slice("s", e), "nothing new")
@@ -92,7 +88,7 @@ func TestReadinessOfAnEndpoint(t *testing.T) {
 }
 
 func TestPodInSeveralSlicesIsOneInstance(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"})
+	f := newFixture().owned([2]string{"p", "1"})
 	e := ready("p", "1", "10.0.0.1")
 	f.slice("a", e)
 	assert.Empty(t, f.slice("b", e))
@@ -102,7 +98,7 @@ func TestPodInSeveralSlicesIsOneInstance(t *testing.T) {
 }
 
 func TestSlicesThatContradictEachOther(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"}, [2]string{"q", "2"})
+	f := newFixture().owned([2]string{"p", "1"}, [2]string{"q", "2"})
 	e, other := ready("p", "1", "10.0.0.1"), ready("q", "2", "10.0.0.2")
 	f.slice("a", e, other)
 	assert.Equal(t, []string{"1 not ready"}, brief(f.slice("b", unready(e))), "the slice that changed last is believed")
@@ -119,7 +115,7 @@ func TestVersionsDecideWithinAList(t *testing.T) {
 	newer := join.Slice{Name: "a", Version: 9, Endpoints: []join.Endpoint{unready(e)}}
 	older := join.Slice{Name: "b", Version: 5, Endpoints: []join.Endpoint{e}}
 	for _, order := range [][]join.Slice{{newer, older}, {older, newer}} {
-		f := newFixture().owned(t, [2]string{"p", "1"})
+		f := newFixture().owned([2]string{"p", "1"})
 		f.BeginReplace()
 		var last []runtime.Change
 		for _, s := range order {
@@ -133,7 +129,7 @@ func TestVersionsDecideWithinAList(t *testing.T) {
 }
 
 func TestDualStackIsOneInstance(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"})
+	f := newFixture().owned([2]string{"p", "1"})
 	v4, v6 := ready("p", "1", "10.0.0.1"), ready("p", "1", "fd00::1")
 	f.slice("six", v6)
 	changes := f.slice("four", v4)
@@ -147,7 +143,7 @@ func TestDualStackIsOneInstance(t *testing.T) {
 }
 
 func TestNewAddressReplacesTheOld(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"})
+	f := newFixture().owned([2]string{"p", "1"})
 	f.slice("a", ready("p", "1", "10.0.0.1"))
 	changes := f.slice("b", ready("p", "1", "10.0.0.2"))
 	require.Len(t, changes, 1)
@@ -155,7 +151,7 @@ func TestNewAddressReplacesTheOld(t *testing.T) {
 }
 
 func TestRecycledSliceName(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"}, [2]string{"q", "2"})
+	f := newFixture().owned([2]string{"p", "1"}, [2]string{"q", "2"})
 	f.slice("a", ready("p", "1", "10.0.0.1"))
 	f.slice("b", ready("q", "2", "10.0.0.2"))
 	// The controller gives a's name to b's pods and deletes b.
@@ -166,7 +162,7 @@ func TestRecycledSliceName(t *testing.T) {
 }
 
 func TestVanishedPodIsMissingUntilExpired(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"}, [2]string{"q", "2"}, [2]string{"r", "3"})
+	f := newFixture().owned([2]string{"p", "1"}, [2]string{"q", "2"}, [2]string{"r", "3"})
 	p, q := ready("p", "1", "10.0.0.1"), ready("q", "2", "10.0.0.2")
 	f.slice("s", p, q)
 	assert.Zero(t, f.Missing())
@@ -186,25 +182,23 @@ func TestVanishedPodIsMissingUntilExpired(t *testing.T) {
 }
 
 func TestPodOfTheSameNameEndsTheWait(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"})
+	f := newFixture().owned([2]string{"p", "1"})
 	f.slice("s", ready("p", "1", "10.0.0.1"))
 	assert.Equal(t, []string{"1 gone"}, brief(f.slice("s", ready("p", "2", "10.0.0.1"))), "changed in place")
-	touched, err := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Data: []byte(`{}`)})
-	require.NoError(t, err)
+	touched := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Metadata: &runtime.Metadata{}})
 	assert.Equal(t, []string{"2 ready"}, brief(f.Touch(touched)))
 }
 
 func TestTwoPodsOfANameAreToldApartByTheMetadata(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"})
+	f := newFixture().owned([2]string{"p", "1"})
 	f.slice("a", ready("p", "1", "10.0.0.1"))
 	assert.Empty(t, f.slice("b", ready("p", "2", "10.0.0.2")), "a is stale, but who knows")
-	touched, err := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Data: []byte(`{}`)})
-	require.NoError(t, err)
+	touched := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Metadata: &runtime.Metadata{}})
 	assert.Equal(t, []string{"1 gone", "2 ready"}, brief(f.Touch(touched)), "in this order")
 }
 
 func TestReplaceDeletesWhatWasNotTold(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"p", "1"}, [2]string{"q", "2"})
+	f := newFixture().owned([2]string{"p", "1"}, [2]string{"q", "2"})
 	f.slice("a", ready("p", "1", "10.0.0.1"))
 	f.slice("b", terminating(ready("q", "2", "10.0.0.2")))
 	f.BeginReplace()
@@ -216,41 +210,30 @@ func TestReplaceDeletesWhatWasNotTold(t *testing.T) {
 }
 
 func TestEndpointsWithoutPodAreLeftOut(t *testing.T) {
-	f := newFixture().owned(t, [2]string{"", ""})
+	f := newFixture().owned([2]string{"", ""})
 	assert.Empty(t, f.slice("s", join.Endpoint{Address: netip.MustParseAddr("10.0.0.1"), Ready: true}))
 }
 
 func TestRegistryKeepsTheLastValidOfTheSameObject(t *testing.T) {
 	r := join.NewRegistry()
-	set := func(uid, pod, data string) ([]string, error) {
-		return r.Set(join.Object{Name: "p", UID: uid, PodUID: pod, Data: []byte(data)})
+	doc := func(text string) *runtime.Metadata { return &runtime.Metadata{Raw: []byte(text)} }
+	set := func(uid, pod string, m *runtime.Metadata) []string {
+		return r.Set(join.Object{Name: "p", UID: uid, PodUID: pod, Metadata: m})
 	}
-	touched, err := set("cr", "1", `{"a":1}`)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"1"}, touched)
-	valid := r.Lookup("p", "1")
-	require.NotNil(t, valid)
+	valid := doc(`{"a":1}`)
+	assert.Equal(t, []string{"1"}, set("cr", "1", valid))
+	assert.Same(t, valid, r.Lookup("p", "1"))
+	assert.Empty(t, set("cr", "1", nil), "unreadable")
+	assert.Same(t, valid, r.Lookup("p", "1"))
+	assert.Empty(t, set("cr", "1", doc(`{"a":1}`)), "the same again")
+	assert.Same(t, valid, r.Lookup("p", "1"))
+	assert.Equal(t, []string{"1"}, set("cr", "1", doc(`{"a":2}`)))
 
-	for _, data := range []string{"", "null", "[]", "{"} {
-		touched, err = set("cr", "1", data)
-		require.Error(t, err)
-		assert.Empty(t, touched)
-		assert.Same(t, valid, r.Lookup("p", "1"))
-	}
-	touched, err = set("cr", "1", `{"a":1}`)
-	require.NoError(t, err)
-	assert.Empty(t, touched, "the same again")
-
-	touched, err = set("cr-2", "1", "null")
-	require.Error(t, err)
-	assert.Equal(t, []string{"1"}, touched, "another object starts from nothing")
+	assert.Equal(t, []string{"1"}, set("cr-2", "1", nil), "another object starts from nothing")
 	assert.Nil(t, r.Lookup("p", "1"))
-
-	_, err = set("cr-2", "1", `{"a":1}`)
-	require.NoError(t, err)
-	touched, err = set("cr-2", "2", `{"a":1}`)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"1", "2"}, touched, "who lost it comes first")
+	set("cr-2", "1", valid)
+	assert.Equal(t, []string{"1", "2"}, set("cr-2", "2", valid), "who lost it comes first")
+	assert.Nil(t, r.Lookup("p", "1"))
 	assert.Nil(t, r.Lookup("p", ""))
 	assert.Equal(t, []string{"2"}, r.Delete("p"))
 	assert.Empty(t, r.Delete("p"))
@@ -258,15 +241,15 @@ func TestRegistryKeepsTheLastValidOfTheSameObject(t *testing.T) {
 
 func TestRegistryReplace(t *testing.T) {
 	r := join.NewRegistry()
+	set := func(i int) {
+		r.Set(join.Object{Name: fmt.Sprint(i), UID: "cr", PodUID: fmt.Sprintf("uid-%d", i), Metadata: &runtime.Metadata{}})
+	}
 	for i := range 3 {
-		_, err := r.Set(join.Object{Name: fmt.Sprint(i), UID: "cr", PodUID: fmt.Sprintf("uid-%d", i), Data: []byte(`{}`)})
-		require.NoError(t, err)
+		set(i)
 	}
 	r.BeginReplace()
-	for i := range 2 {
-		_, err := r.Set(join.Object{Name: fmt.Sprint(i), UID: "cr", PodUID: fmt.Sprintf("uid-%d", i), Data: []byte(`{}`)})
-		require.NoError(t, err)
-	}
+	set(0)
+	set(1)
 	assert.Equal(t, []string{"uid-2"}, r.EndReplace())
 	assert.Empty(t, r.EndReplace())
 }

@@ -14,8 +14,8 @@ type Object struct {
 	UID string
 	// PodUID is that of the first owner that is a pod; empty where there is none, and then it joins nothing.
 	PodUID string
-	// Data is spec.data as it was sent.
-	Data []byte
+	// Metadata is spec.data, read; nil where it cannot be read.
+	Metadata *wire.Metadata
 }
 
 // Registry holds the metadata of a Kubernetes namespace. The States of all components look into the same one. It is not
@@ -36,22 +36,21 @@ type record struct {
 func NewRegistry() *Registry { return &Registry{records: map[string]*record{}} }
 
 // Set takes an object as it is now. It returns the pod UIDs whose metadata is another one than before, those that lost it
-// first; States that know them must be Touched. Data that is null or no object keeps the last valid one of the same object
-// and owner, and is reported as err beside it.
-func (r *Registry) Set(o Object) (touched []string, err error) {
+// first; States that know them must be Touched. Where the metadata cannot be read, or is what it was, the last that could
+// be read of the same object and owner stays.
+func (r *Registry) Set(o Object) (touched []string) {
 	old := r.records[o.Name]
-	next := &record{uid: o.UID, podUID: o.PodUID, generation: r.generation}
-	same := old != nil && old.uid == o.UID && old.podUID == o.PodUID
-	if same && old.metadata != nil && bytes.Equal(old.metadata.Raw, o.Data) {
-		old.generation = r.generation
-		return nil, nil
-	}
-	next.metadata, err = wire.Parse(o.Data)
-	if err != nil && same {
+	next := &record{uid: o.UID, podUID: o.PodUID, generation: r.generation, metadata: o.Metadata}
+	if old != nil && old.uid == o.UID && old.podUID == o.PodUID && sameMetadata(old.metadata, o.Metadata) {
 		next.metadata = old.metadata
 	}
 	r.records[o.Name] = next
-	return changed(old, next), err
+	return changed(old, next)
+}
+
+// sameMetadata says whether there is nothing new: most writes of an object change its managedFields only, or nothing.
+func sameMetadata(old, next *wire.Metadata) bool {
+	return next == nil || old != nil && bytes.Equal(old.Raw, next.Raw)
 }
 
 // Delete takes an object away and returns the pod UIDs that lost their metadata.
