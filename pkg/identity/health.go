@@ -29,7 +29,7 @@ const (
 type Port struct {
 	State  PortState
 	Number int32
-	// Name is the port's name by the contract.
+	// Name is the port's name by the contract; empty where the pod wants none declared.
 	Name string
 	// Why is the flag or variable that says it; the zero value where it is the contract's or the module's own number.
 	Why Value
@@ -59,7 +59,10 @@ func (p *Process) Health(role string) Port {
 }
 
 func (p *Process) systemPort() Port {
-	port := Port{State: PortOpen, Number: wiring.SystemPort, Name: wiring.SystemPortName}
+	port := Port{State: PortOpen, Number: wiring.SystemPort, Name: p.portName(wiring.SystemPortName)}
+	if p.tuning.SystemPort != 0 {
+		port.Number = p.tuning.SystemPort
+	}
 	v := p.Variable(wiring.EnvSystemPort)
 	if !v.Told() {
 		return port
@@ -83,8 +86,16 @@ func (p *Process) systemPort() Port {
 	return port
 }
 
+// portName is the contract's name for a port; empty where none is to be declared.
+func (p *Process) portName(name string) string {
+	if p.tuning.SkipPort {
+		return ""
+	}
+	return name
+}
+
 func (p *Process) httpPort() Port {
-	port := Port{State: PortOpen, Number: wiring.HTTPPort, Name: wiring.HTTPPortName}
+	port := Port{State: PortOpen, Number: wiring.HTTPPort, Name: p.portName(wiring.HTTPPortName)}
 	flag := FlagHTTPPort
 	if grpc, on := p.Switch(FlagGRPCServer); on {
 		flag, port.Number = FlagGRPCMetricsPort, grpcMetricsPort
@@ -141,5 +152,5 @@ func (port Port) Reference(c *pod.Container) (name string, added bool) {
 	if taken {
 		return "", false
 	}
-	return port.Name, true
+	return port.Name, port.Name != ""
 }

@@ -42,8 +42,9 @@ type Process struct {
 	// ReadyAlone: /health becomes 200 without DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS.
 	ReadyAlone bool
 
-	env   environment
-	given []given
+	env    environment
+	tuning wiring.Tuning
+	given  []given
 }
 
 // Variable is what the container or its command sets a variable to.

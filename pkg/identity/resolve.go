@@ -18,6 +18,9 @@ type Resolution struct {
 	Processes []Process
 	// Main is the process that gives the identity: the first worker, else the first that registers, else the first.
 	Main int
+	// Tuning is what the annotations of the pod and of its Namespace ask for; Warnings name what the pod's ask in vain.
+	Tuning   wiring.Tuning
+	Warnings []string
 }
 
 // Process is the one that gives the identity; nil when the pod is skipped.
@@ -44,7 +47,9 @@ func Resolve(p *pod.Pod, ns wiring.Settings) Resolution {
 		}
 		r = again
 	}
+	r.Tuning, r.Warnings = ns.TuningFor(p.Metadata.Annotations)
 	for i := range r.Processes {
+		r.Processes[i].tuning = r.Tuning
 		// From here on variables are what they are after the mutation.
 		e := &r.Processes[i].env
 		e.stamped = r.Identity.stamps()

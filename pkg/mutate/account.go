@@ -17,25 +17,28 @@ const tokenVolume = "kube-api-access-"
 // refuse one. Both fields: hooks after this one may read the deprecated one, and the API server does not follow it up.
 func (m *mutation) account() {
 	spec := &m.pod.Spec
-	if account := m.finalAccount(); m.options.ServiceAccount != "" && ownAccount(spec.ServiceAccountName) == "" {
-		if spec.ServiceAccountName == "" {
-			m.add(accountPath, account)
-		} else if spec.ServiceAccountName != account {
-			m.replace(accountPath, account)
-		}
-		if spec.ServiceAccount == "" {
-			m.add(deprecatedAccountPath, account)
-		} else if spec.ServiceAccount != account {
-			m.replace(deprecatedAccountPath, account)
-		}
+	if m.resolution.Tuning.SkipServiceAccount {
+		return
+	}
+	if m.options.ServiceAccount != "" && ownAccount(spec.ServiceAccountName) == "" {
+		var account any = m.options.ServiceAccount
+		m.put(accountPath, spec.ServiceAccountName, account)
+		m.put(deprecatedAccountPath, spec.ServiceAccount, account)
 	}
 	if spec.AutomountServiceAccountToken == nil && !m.hasToken() {
 		m.add(automountPath, true)
 	}
 }
 
-func (m *mutation) replace(path string, value any) {
-	m.patch = append(m.patch, jsonpatch.Operation{Operation: "replace", Path: path, Value: value})
+// put gives a field its value, whether it has one or not.
+func (m *mutation) put(path, old string, value any) {
+	switch old {
+	case "":
+		m.add(path, value)
+	case value:
+	default:
+		m.patch = append(m.patch, jsonpatch.Operation{Operation: "replace", Path: path, Value: value})
+	}
 }
 
 // ownAccount is the account that the user chose; empty where that is nobody's choice.
@@ -52,7 +55,7 @@ func (m *mutation) finalAccount() string {
 	switch {
 	case ownAccount(name) != "":
 		return name
-	case m.options.ServiceAccount != "":
+	case m.options.ServiceAccount != "" && !m.resolution.Tuning.SkipServiceAccount:
 		return m.options.ServiceAccount
 	default:
 		return defaultAccount

@@ -1,6 +1,8 @@
 package mutate
 
 import (
+	"strconv"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dynawire/dynawire/pkg/identity"
@@ -32,6 +34,8 @@ var (
 	podUID       = downward(wiring.EnvPodUID, "metadata.uid")
 	backend      = &EnvVar{Name: wiring.EnvDiscoveryBackend, Value: wiring.BackendKubernetes}
 	systemPort   = &EnvVar{Name: wiring.EnvSystemPort, Value: "9090"}
+	// The endpoint of nearly every worker.
+	generateHealth = &EnvVar{Name: wiring.EnvEndpointHealthStatus, Value: jsonList(wiring.DefaultEndpoint)}
 )
 
 func downward(name, path string) *EnvVar {
@@ -41,35 +45,49 @@ func downward(name, path string) *EnvVar {
 // env puts what is missing in front of the user's variables, which may then refer to it, and reports whether the
 // process has its endpoints' health decide its own. A variable that the user has stays as it is.
 func (m *mutation) env(p *identity.Process, n names, at *paths) (endpointHealth bool) {
-	var buf [12]*EnvVar
-	vars := buf[:0]
-	add := func(v *EnvVar) {
-		if !has(p.Container, v.Name) {
-			vars = append(vars, v)
-		}
-	}
-	literal := func(name, value string) {
-		if value != "" && !has(p.Container, name) {
-			vars = append(vars, &EnvVar{Name: name, Value: value})
-		}
-	}
-	add(podName)
-	add(podNamespace)
-	add(podUID)
-	add(backend)
-	name, value := m.namespaceVariable(p, n)
-	literal(name, value)
-	literal(wiring.EnvComponent, labelText(n.component))
-	literal(wiring.EnvEndpoint, endpointPath(p, n))
-	if registers(p, n) {
-		add(systemPort)
+	v := variables{c: p.Container}
+	v.add(podName)
+	v.add(podNamespace)
+	v.add(podUID)
+	v.add(backend)
+	v.literal(m.namespaceVariable(p, n))
+	v.literal(wiring.EnvComponent, labelText(n.component))
+	v.literal(wiring.EnvEndpoint, endpointPath(p, n))
+	if port := m.resolution.Tuning.SystemPort; port != 0 && registers(p, n) {
+		v.literal(wiring.EnvSystemPort, strconv.Itoa(int(port)))
+	} else if registers(p, n) {
+		v.add(systemPort)
 	}
 	health := healthEndpoint(p, n)
-	if health != "" && !has(p.Container, wiring.EnvEndpointHealthStatus) {
-		literal(wiring.EnvEndpointHealthStatus, jsonList(health))
+	if health == wiring.DefaultEndpoint {
+		v.add(generateHealth)
+	} else if health != "" {
+		v.literal(wiring.EnvEndpointHealthStatus, jsonList(health))
 	}
-	m.prepend(p.Container, vars, at)
+	m.prepend(p.Container, v.missing, at)
 	return health != "" || has(p.Container, wiring.EnvEndpointHealthStatus)
+}
+
+// variables collects what a container does not have yet.
+type variables struct {
+	c       *pod.Container
+	missing []*EnvVar
+}
+
+func (v *variables) add(variable *EnvVar) {
+	if has(v.c, variable.Name) {
+		return
+	}
+	if v.missing == nil {
+		v.missing = make([]*EnvVar, 0, 10)
+	}
+	v.missing = append(v.missing, variable)
+}
+
+func (v *variables) literal(name, value string) {
+	if value != "" && !has(v.c, name) {
+		v.add(&EnvVar{Name: name, Value: value})
+	}
 }
 
 // prepend adds the variables in front, in their order. Written backwards, every operation has the same path.
@@ -78,7 +96,7 @@ func (m *mutation) prepend(c *pod.Container, vars []*EnvVar, at *paths) {
 		return
 	}
 	if c.Env == nil {
-		m.add(at.env, append([]*EnvVar(nil), vars...))
+		m.add(at.env, vars)
 		return
 	}
 	for i := len(vars) - 1; i >= 0; i-- {

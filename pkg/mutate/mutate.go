@@ -28,6 +28,8 @@ type Result struct {
 	// Patch is empty when the pod is skipped or already has everything. The operations only add, except for the
 	// service account, and come in a fixed order.
 	Patch []jsonpatch.Operation
+	// Warnings are for the user who made the pod: annotations that cannot be read.
+	Warnings []string
 }
 
 // Pod is the patch that wires a pod. Applying it and asking again gives an empty patch. p is not changed.
@@ -36,6 +38,11 @@ func Pod(p *pod.Pod, o Options) Result {
 	if r.Reason != identity.Wired {
 		return Result{Reason: r.Reason}
 	}
+	return wire(p, o, r)
+}
+
+// wire is the patch for a pod that is Dynamo's.
+func wire(p *pod.Pod, o Options, r identity.Resolution) Result {
 	m := mutation{pod: p, options: o, resolution: &r, patch: make([]jsonpatch.Operation, 0, 24)}
 	m.labels()
 	m.annotations()
@@ -46,7 +53,7 @@ func Pod(p *pod.Pod, o Options) Result {
 	if len(m.patch) == 0 {
 		m.patch = nil
 	}
-	return Result{Reason: r.Reason, Identity: r.Identity, Patch: m.patch}
+	return Result{Reason: r.Reason, Identity: r.Identity, Patch: m.patch, Warnings: r.Warnings}
 }
 
 // mutation is a patch that is being built.

@@ -57,12 +57,17 @@ func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealt
 		}
 	}
 	path := p.HealthPath()
-	if p.Container.ReadinessProbe != nil || path == "" || !frontend && !becomesReady(p, endpointHealth) {
+	tuning := &m.resolution.Tuning
+	if p.Container.ReadinessProbe != nil || tuning.SkipProbe || path == "" || !frontend && !becomesReady(p, endpointHealth) {
 		return
 	}
 	probe := workerProbe
 	if frontend {
 		probe = frontendProbe
+	}
+	if tuning.ProbePeriod != 0 {
+		probe.PeriodSeconds = tuning.ProbePeriod
+		probe.TimeoutSeconds = min(probe.TimeoutSeconds, tuning.ProbePeriod)
 	}
 	probe.HTTPGet = HTTPGet{Path: path, Port: name}
 	if name == "" {

@@ -36,6 +36,8 @@ type Settings struct {
 	FrontendScope Scope
 	// Validation is empty where the Namespace declares none, which means Enforce.
 	Validation Mode
+	// Tuning is what the Namespace asks for where a pod asks for nothing else.
+	Tuning Tuning
 }
 
 // SettingsOf reads a Namespace's annotations. A value that it does not know counts as not given and is named in warnings:
@@ -54,7 +56,9 @@ func SettingsOf(annotations map[string]string) (s Settings, warnings []string) {
 	default:
 		warnings = append(warnings, unknownValue(AnnotationFrontendScope, string(sc), "exact, prefix or all", "exact"))
 	}
-	return s, warnings
+	tuning, bad := Tuning{}.over(annotations)
+	s.Tuning = tuning
+	return s, append(warnings, bad...)
 }
 
 func unknownValue(key, got, want, used string) string {

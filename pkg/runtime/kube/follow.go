@@ -171,20 +171,19 @@ func (f *follower) list(ctx context.Context) error {
 
 // hear passes a watch's events on until it ends.
 func (f *follower) hear(ctx context.Context, w watch.Interface, initial bool) error {
-	var tooLong <-chan time.Time
+	patience := f.clock.NewTimer(initialStateWait)
+	defer patience.Stop()
 	if initial {
 		f.to.begin()
-		timer := f.clock.NewTimer(initialStateWait)
-		defer timer.Stop()
-		tooLong = timer.C()
 	} else {
+		patience.Stop()
 		f.inContact()
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tooLong:
+		case <-patience.C():
 			return errNoInitialState
 		case ev, ok := <-w.ResultChan():
 			if !ok {
@@ -195,7 +194,8 @@ func (f *follower) hear(ctx context.Context, w watch.Interface, initial bool) er
 				return err
 			}
 			if ended {
-				initial, tooLong = false, nil
+				initial = false
+				patience.Stop()
 				f.inContact()
 			}
 		}
