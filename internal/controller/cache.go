@@ -3,6 +3,8 @@
 package controller
 
 import (
+	"unique"
+
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +43,11 @@ func slim(in any) (any, error) {
 	o.ManagedFields = nil
 	o.OwnerReferences = nil
 	o.GenerateName = ""
-	o.SelfLink = ""
+	// A workload's pods have the same labels: one copy of each string does for all.
+	for key, value := range o.Labels {
+		delete(o.Labels, key)
+		o.Labels[unique.Make(key).Value()] = unique.Make(value).Value()
+	}
 	kept := make(map[string]string)
 	for _, key := range []string{
 		wiring.AnnotationServiceAccount, wiring.AnnotationDynamoNamespace, wiring.AnnotationValidation,

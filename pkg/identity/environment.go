@@ -206,7 +206,7 @@ func (e *environment) field(path string) string {
 
 // stamp is a label that the pod does not have yet.
 func (e *environment) stamp(key string) string {
-	text := ""
+	var text string
 	switch key {
 	case wiring.LabelNamespace:
 		text = e.stamped.namespace

@@ -226,7 +226,7 @@ func namespaceOf(proc *Process, ns wiring.Settings) Value {
 			Text: ns.Namespace(), How: NamespaceAnnotation, Sure: Proven,
 			Field: Field{kind: namespaceAnnotationField, key: wiring.AnnotationDynamoNamespace},
 		}
-	case proc.Malformed && proc.Module.Syntax != BareName && !(proc.env.used && proc.env.namespace != ""):
+	case proc.Malformed && proc.Module.Syntax != BareName && proc.GivenNamespace("") == "":
 		return Value{} // the path that should name it cannot be read, and nothing takes its place
 	default:
 		return byDefault(wiring.DefaultNamespace)

@@ -30,7 +30,7 @@ func Pods() *rapid.Generator[string] {
 			object{wiring.AnnotationEndpoint: "serve", wiring.AnnotationServiceAccount: "stale", "other": "y"})
 		data, err := json.Marshal(object{"kind": "Pod", "metadata": metadata, "spec": spec, "status": object{}})
 		if err != nil {
-			panic(err)
+			t.Fatal(err)
 		}
 		return string(data)
 	})
@@ -55,7 +55,7 @@ func labels(t *rapid.T) object {
 
 func containers(t *rapid.T, label string, least int) []any {
 	n := rapid.IntRange(least, 3).Draw(t, label)
-	list := []any{}
+	list := make([]any, 0, n)
 	for range n {
 		c := object{"name": "c", "image": rapid.SampledFrom([]string{"a", "a:1.3.1", "a:1.5.1", "a:1.6.1"}).Draw(t, "image")}
 		command(t, c)
