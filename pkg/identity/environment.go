@@ -72,6 +72,16 @@ func (e *environment) seen(name string) (string, bool) {
 	return e.elsewhere(name)
 }
 
+// sets reports whether the command itself sets a variable or takes it away.
+func (e *environment) sets(name string) bool {
+	for i := range e.set {
+		if e.set[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *environment) unset(name string) bool {
 	for i := len(e.set) - 1; i >= 0; i-- {
 		if e.set[i].name == name {
@@ -223,10 +233,8 @@ func (e *environment) stamp(key string) string {
 
 // mirrors reports whether a variable takes a label that the pod does not have yet.
 func (e *environment) mirrors(name, label string) bool {
-	for i := range e.set {
-		if e.set[i].name == name {
-			return false
-		}
+	if e.sets(name) {
+		return false
 	}
 	i := e.last(name, len(e.c.Env))
 	if i < 0 || e.c.Env[i].ValueFrom == nil || e.c.Env[i].ValueFrom.FieldRef == nil {

@@ -52,6 +52,9 @@ type FlagName struct {
 	Switch bool
 	// Shortest is the shortest abbreviation that argparse takes in every supported release. Empty: none is.
 	Shortest string
+	// Older is shorter still and was taken in releases before Until.
+	Older string
+	Until Release
 }
 
 // given is a flag as it stands in the arguments.
@@ -69,7 +72,7 @@ type given struct {
 // flags reads the words after a module by the rules of argparse: --flag value, --flag=value, the last one wins, "--"
 // ends the options, and a value does not begin with a dash. The first fromCommand words stand in the command. open tells
 // that some word may stand for any number of flags.
-func (m *Module) flags(words []string, fromCommand int) (all []given, open bool) {
+func (m *Module) flags(words []string, fromCommand int, r Release) (all []given, open bool) {
 	value := false // the word before may take this one
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -84,7 +87,7 @@ func (m *Module) flags(words []string, fromCommand int) (all []given, open bool)
 			continue
 		}
 		name, text, joined := strings.Cut(word, "=")
-		f, doubtful := m.flag(name)
+		f, doubtful := m.flag(name, r)
 		if f == nil {
 			continue
 		}
@@ -116,7 +119,7 @@ func isOption(word string) bool {
 }
 
 // flag finds the flag that a word names; open where that depends on the release.
-func (m *Module) flag(word string) (f *FlagName, open bool) {
+func (m *Module) flag(word string, r Release) (f *FlagName, open bool) {
 	for i := range m.Flags {
 		f := &m.Flags[i]
 		if f.Name == word || f.Switch && strings.HasPrefix(word, "--no-") && word[len("--no-"):] == f.Name[len("--"):] {
@@ -128,7 +131,11 @@ func (m *Module) flag(word string) (f *FlagName, open bool) {
 	}
 	for i := range m.Flags {
 		if f := &m.Flags[i]; f.Shortest != "" && strings.HasPrefix(f.Name, word) {
-			return f, len(word) < len(f.Shortest)
+			shortest := f.Shortest
+			if f.Older != "" && r.Before(f.Until.Major, f.Until.Minor) {
+				shortest = f.Older
+			}
+			return f, len(word) < len(shortest)
 		}
 	}
 	return nil, false

@@ -14,7 +14,7 @@ var (
 		{Flag: FlagBackend, Name: "--discovery-backend", Env: wiring.EnvDiscoveryBackend},
 	}
 	abbreviatedFlags = []FlagName{
-		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace, Shortest: "--nam"},
+		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace, Shortest: "--nam", Older: "--na", Until: Release{1, 5}},
 		{Flag: FlagEndpoint, Name: "--endpoint", Env: wiring.EnvEndpoint},
 		{Flag: FlagBackend, Name: "--discovery-backend", Env: wiring.EnvDiscoveryBackend, Shortest: "--disc"},
 	}
@@ -237,7 +237,7 @@ func targetRouter(m Module) Module {
 	m.Endpoint, m.Namespace, m.Syntax = wiring.DefaultEndpoint, TargetNamespace, TargetPath
 	m.Flags = []FlagName{
 		{Flag: FlagNamespace, Env: wiring.EnvNamespace},
-		{Flag: FlagEndpoint, Name: "--endpoint", Env: "DYN_ROUTER_ENDPOINT", Shortest: "--end"},
+		{Flag: FlagEndpoint, Name: "--endpoint", Env: "DYN_ROUTER_ENDPOINT", Shortest: "--end", Older: "--e", Until: Release{1, 6}},
 		{Flag: FlagServeIndexer, Name: "--serve-indexer", Switch: true},
 	}
 	return router(m)

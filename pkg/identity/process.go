@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/dynawire/dynawire/pkg/pod"
@@ -53,7 +52,11 @@ func (p *Process) Variable(name string) Value {
 	if !ok {
 		return Value{}
 	}
-	return p.value(Env, p.At.Env(name), name, text)
+	at := p.At.Env(name)
+	if p.env.sets(name) {
+		at = p.At.Args()
+	}
+	return p.value(Env, at, name, text)
 }
 
 // Told is what a flag, or the variable behind it, says.

@@ -49,7 +49,7 @@ func (p *Process) readWords(buf []string) bool {
 	p.Module = inv.module
 	p.env.set, p.env.cleared, p.Lost = inv.set, inv.cleared, inv.lost
 	var open bool
-	p.given, open = inv.module.flags(inv.words, inv.fromCommand)
+	p.given, open = inv.module.flags(inv.words, inv.fromCommand, p.Release)
 	p.settle()
 	if open {
 		p.settleOpen()

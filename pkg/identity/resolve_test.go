@@ -330,6 +330,7 @@ func TestAbbreviations(t *testing.T) {
 		{"sglang", ns("sglang", "--names"), inNamespace("a/argument")},
 		{"trtllm", ns("trtllm", "--nam"), inNamespace("a/argument")},
 		{"ambiguous since 1.5", ns("trtllm", "--na"), inNamespace("?/argument")},
+		{"but not before", of(with(container("python3 -m dynamo.trtllm --na a"), image("x:1.3.1"))), inNamespace("a/argument")},
 		{"--endp is never taken for --endpoint", ns("sglang", "--endp"), plain},
 		{"mocker", of(container("python3 -m dynamo.mocker --endpo dyn://a.b.c")), "a/argument b/argument c/argument worker/module-default"},
 		{"frontend --namesp is ambiguous", ns("frontend", "--namesp"), "?/argument frontend/module-default ? frontend/module-default"},

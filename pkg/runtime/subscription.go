@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"sync"
-	"time"
 )
 
 // Subscription is one reader's view of a component. What has changed since it last read is kept as a set of instances, not

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
