@@ -99,7 +99,7 @@ func (p *Probe) call(ctx context.Context, name string, bundle []byte) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answered %s", ProbePath, resp.Status)
 	}

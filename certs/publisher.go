@@ -144,13 +144,14 @@ func read(ctx context.Context, reader client.Reader, c configuration) (metav1.Ob
 		}
 		object = v
 	}
-	if client.IgnoreNotFound(err) != nil {
-		return nil, nil, fmt.Errorf("read %s %s: %w", c.kind, c.name, err)
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, nil, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("read %s %s: %w", c.kind, c.name, err)
+	default:
+		return object, hooks, nil
 	}
-	return object, hooks, nil
 }
 
 func patchFor(c configuration, uid types.UID, hooks []hook, bundle []byte) runtime.ApplyConfiguration {

@@ -34,7 +34,7 @@ type Accounts struct {
 // Exists implements AccountGate.
 func (a *Accounts) Exists(ctx context.Context, namespace string) bool {
 	key := client.ObjectKey{Namespace: namespace, Name: wiring.ServiceAccount}
-	if a.Cached.Get(ctx, key, metadata("v1", "ServiceAccount")) == nil {
+	if a.Cached.Get(ctx, key, metadata("ServiceAccount")) == nil {
 		a.Metrics.account("cached")
 		return true
 	}
@@ -57,7 +57,7 @@ func (a *Accounts) lookUp(ctx context.Context, key client.ObjectKey) string {
 	defer cancel()
 	result := "live"
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		err := a.Live.Get(ctx, key, metadata("v1", "ServiceAccount"))
+		err := a.Live.Get(ctx, key, metadata("ServiceAccount"))
 		if err == nil {
 			return result
 		}

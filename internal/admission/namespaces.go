@@ -21,10 +21,10 @@ type Namespaces struct {
 
 // Get implements NamespaceGetter. What the cache lacks is asked for: the label may be younger than the cache.
 func (n *Namespaces) Get(ctx context.Context, name string) (Namespace, error) {
-	ns := metadata("v1", "Namespace")
+	ns := metadata("Namespace")
 	err := n.Cached.Get(ctx, client.ObjectKey{Name: name}, ns)
 	if err != nil || ns.Labels[wiring.LabelDiscoveryEnabled] != "true" {
-		ns = metadata("v1", "Namespace")
+		ns = metadata("Namespace")
 		err = n.Live.Get(ctx, client.ObjectKey{Name: name}, ns)
 	}
 	if apierrors.IsNotFound(err) {
@@ -41,7 +41,7 @@ func (n *Namespaces) Get(ctx context.Context, name string) (Namespace, error) {
 	}, nil
 }
 
-// metadata is an object to read metadata into.
-func metadata(apiVersion, kind string) *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
+// metadata is a core object to read metadata into.
+func metadata(kind string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}}
 }

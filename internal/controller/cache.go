@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,7 +25,7 @@ func CachedObjects() map[client.Object]cache.ByObject {
 	readOnly := true // nobody here changes what comes from the cache, so nothing needs to be copied
 	return map[client.Object]cache.ByObject{
 		namespaceMetadata(): {Label: optedIn, Transform: slim, UnsafeDisableDeepCopy: &readOnly},
-		podMetadata():       {Label: optedIn, Transform: slim, UnsafeDisableDeepCopy: &readOnly},
+		podMetadata():       {Label: wiredPods(), Transform: slim, UnsafeDisableDeepCopy: &readOnly},
 		// By name, not by label: an account that the user made is as good as ours.
 		accountMetadata():     {Field: fields.OneTermEqualSelector("metadata.name", wiring.ServiceAccount), Transform: slim, UnsafeDisableDeepCopy: &readOnly},
 		&rbacv1.Role{}:        {Label: managed, Transform: cache.TransformStripManagedFields()},
@@ -32,6 +33,17 @@ func CachedObjects() map[client.Object]cache.ByObject {
 		// Users' Services too: one that already does the job is left in charge.
 		&corev1.Service{}: {Label: optedIn, Transform: cache.TransformStripManagedFields()},
 	}
+}
+
+// wiredPods selects what dynawire wired. The Dynamo operator gives its pods the same labels, and Services of its own.
+func wiredPods() labels.Selector {
+	selector := labels.SelectorFromSet(labels.Set{wiring.LabelDiscoveryEnabled: "true"})
+	for _, label := range []string{wiring.LabelGraphDeployment, wiring.LabelOperatorSelector} {
+		if r, err := labels.NewRequirement(label, selection.DoesNotExist, nil); err == nil {
+			selector = selector.Add(*r)
+		}
+	}
+	return selector
 }
 
 // slim drops what nobody here reads from an object's metadata: for a pod, most of it.
@@ -44,10 +56,12 @@ func slim(in any) (any, error) {
 	o.OwnerReferences = nil
 	o.GenerateName = ""
 	// A workload's pods have the same labels: one copy of each string does for all.
+	shared := make(map[string]string, len(o.Labels))
 	for key, value := range o.Labels {
-		delete(o.Labels, key)
-		o.Labels[unique.Make(key).Value()] = unique.Make(value).Value()
+		shared[unique.Make(key).Value()] = unique.Make(value).Value()
 	}
+	o.Labels = shared
+	o.Namespace = unique.Make(o.Namespace).Value()
 	kept := make(map[string]string)
 	for _, key := range []string{
 		wiring.AnnotationServiceAccount, wiring.AnnotationDynamoNamespace, wiring.AnnotationValidation,

@@ -66,7 +66,7 @@ func (e *environment) seen(name string) (string, bool) {
 	if text, ok := e.get(name); ok {
 		return text, true
 	}
-	if e.cleared || e.unset(name) {
+	if e.cleared || e.sets(name) {
 		return "", false
 	}
 	return e.elsewhere(name)
@@ -77,15 +77,6 @@ func (e *environment) sets(name string) bool {
 	for i := range e.set {
 		if e.set[i].name == name {
 			return true
-		}
-	}
-	return false
-}
-
-func (e *environment) unset(name string) bool {
-	for i := len(e.set) - 1; i >= 0; i-- {
-		if e.set[i].name == name {
-			return e.set[i].gone
 		}
 	}
 	return false

@@ -35,7 +35,7 @@ func malformedConsequence(p *identity.Process) string {
 
 // wellFormed is what the user most likely meant.
 func wellFormed(s *subject, p *identity.Process) string {
-	text := strings.TrimPrefix(p.Path.Text, "dyn://")
+	text := strings.ReplaceAll(strings.TrimPrefix(p.Path.Text, "dyn://"), "/", ".")
 	endpoint := text[strings.LastIndexByte(text, '.')+1:]
 	if endpoint == "" {
 		endpoint = wiring.DefaultEndpoint

@@ -62,7 +62,8 @@ func pathWith(p *identity.Process, namespace, component string) string {
 		endpoint = wiring.DefaultEndpoint
 	}
 	if p.Module != nil && p.Module.Syntax == identity.TargetPath {
-		return "dyn://" + namespace + ", followed by the target's component and endpoint"
+		_, target, _ := strings.Cut(strings.TrimPrefix(p.Path.Text, "dyn://"), ".")
+		return "dyn://" + namespace + "." + target
 	}
 	return "dyn://" + namespace + "." + component + "." + endpoint
 }

@@ -35,16 +35,16 @@ func probePortMismatch(s *subject) {
 // noPort is about a setting with which there is no health server.
 func (s *subject) noPort(p *identity.Process, port identity.Port) {
 	found := port.Why.Name + " is " + quoted(port.Why.Text)
-	limit, fallback := "is below 32768", "9090"
+	takes, fallback := "a port below 32768", "9090"
 	if p.Module.HTTP {
-		limit, fallback = "is a port number", "8000"
+		takes, fallback = "a port number", "8000"
 	}
 	if port.State == identity.PortOff {
 		s.find(port.Why.Field, "", found+", which turns the health server off, but "+module(p)+
-			" is made ready by a probe there; the pod would never be ready. Set it to "+quoted(fallback)+" or remove it.")
+			" answers "+wiring.HealthPath+" nowhere else; nothing could tell when the pod is ready. Set it to "+quoted(fallback)+" or remove it.")
 		return
 	}
-	s.find(port.Why.Field, "", found+", but "+module(p)+" takes a port that "+limit+
+	s.find(port.Why.Field, "", found+", but "+module(p)+" takes "+takes+
 		"; the process would exit. Set it to "+quoted(fallback)+" or remove it.")
 }
 

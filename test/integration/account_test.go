@@ -70,16 +70,19 @@ func TestChangedAndDeletedObjectsAreRepaired(t *testing.T) {
 		remove(t, o)
 	}
 	eventually(t, repaired)
+}
 
-	// A reference cannot be changed: the binding is made anew.
-	remove(t, binding)
-	eventually(t, repaired)
-	binding = getObject[rbacv1.RoleBinding](t, namespace, wiring.ServiceAccount)
-	other := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{
-		Namespace: namespace, Name: wiring.KeyValueRole, Labels: map[string]string{wiring.LabelManagedBy: wiring.ManagedBy},
-	}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "another"}}
-	create(t, other)
-	eventually(t, func(c require.TestingT) { gone(c, other) })
+func TestBindingToAnotherRoleIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t, nil)
+	create(t, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: wiring.ServiceAccount, Labels: map[string]string{wiring.LabelManagedBy: wiring.ManagedBy},
+	}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "another"}})
+	label(t, namespace, "true")
+	eventually(t, func(c require.TestingT) {
+		require.Equal(c, wiring.ServiceAccount, getObject[rbacv1.RoleBinding](c, namespace, wiring.ServiceAccount).RoleRef.Name)
+		require.Equal(c, []string{wiring.ServiceAccount}, accounts(c, namespace, wiring.ServiceAccount))
+	})
 }
 
 func TestKeyValueRoleOnlyWhereAskedFor(t *testing.T) {

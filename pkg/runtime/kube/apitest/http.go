@@ -216,7 +216,12 @@ func (s *Server) write(w http.ResponseWriter, q request, code int, obj runtime.O
 	info := s.info(q)
 	w.Header().Set("Content-Type", info.MediaType)
 	w.WriteHeader(code)
-	_ = s.codecs.EncoderForVersion(info.Serializer, q.gv).Encode(obj, w)
+	_ = s.encode(info, q.gv, obj, w)
+}
+
+// encode works on a copy: an encoder sets the kind on the object while it is at it, and others may be at the same one.
+func (s *Server) encode(info runtime.SerializerInfo, gv schema.GroupVersion, obj runtime.Object, w io.Writer) error {
+	return s.codecs.EncoderForVersion(info.Serializer, gv).Encode(obj.DeepCopyObject(), w)
 }
 
 func (s *Server) fail(w http.ResponseWriter, _ request, err error) {
@@ -239,7 +244,7 @@ func (s *Server) frame(q request, ev watch.Event) ([]byte, error) {
 	if ev.Type == watch.Error {
 		gv = corev1.SchemeGroupVersion
 	}
-	if err := s.codecs.EncoderForVersion(info.Serializer, gv).Encode(ev.Object, &object); err != nil {
+	if err := s.encode(info, gv, ev.Object, &object); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
