@@ -11,6 +11,8 @@ type invocation struct {
 	// set and cleared are what env or a shell does to the environment of this program.
 	set     []assignment
 	cleared bool
+	// conditional: it runs if some test says so, else nothing of Dynamo's does.
+	conditional bool
 	// lost are words behind a shell string that it does not use.
 	lost []string
 }

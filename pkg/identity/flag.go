@@ -35,6 +35,9 @@ const (
 	FlagHTTPPort
 	FlagGRPCServer
 	FlagGRPCMetricsPort
+	// FlagTLSCertificate makes a frontend serve HTTPS, FlagTLSClientCA makes it ask for a client's certificate.
+	FlagTLSCertificate
+	FlagTLSClientCA
 	FlagRouterMode
 	FlagServeIndexer
 	// FlagWorkers is the number of runtimes that one process starts.

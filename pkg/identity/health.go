@@ -31,6 +31,8 @@ type Port struct {
 	Number int32
 	// Name is the port's name by the contract; empty where the pod wants none declared.
 	Name string
+	// HTTPS: plain HTTP is not served there. Closed: the kubelet cannot ask there, because a client's certificate is asked for.
+	HTTPS, Closed bool
 	// Why is the flag or variable that says it; the zero value where it is the contract's or the module's own number.
 	Why Value
 }
@@ -96,6 +98,7 @@ func (p *Process) portName(name string) string {
 
 func (p *Process) httpPort() Port {
 	port := Port{State: PortOpen, Number: wiring.HTTPPort, Name: p.portName(wiring.HTTPPortName)}
+	port.HTTPS, port.Closed = p.hasFile(FlagTLSCertificate), p.hasFile(FlagTLSClientCA)
 	flag := FlagHTTPPort
 	if grpc, on := p.Switch(FlagGRPCServer); on {
 		flag, port.Number = FlagGRPCMetricsPort, grpcMetricsPort
@@ -123,6 +126,12 @@ func (p *Process) httpPort() Port {
 		port.Number = int32(n)
 	}
 	return port
+}
+
+// hasFile reports whether a flag names a file, be it readable here or not.
+func (p *Process) hasFile(f Flag) bool {
+	v := p.Told(f)
+	return v.Told() && (v.Text != "" || v.Sure == Unknown)
 }
 
 // HealthPath is where the process answers for its health; empty where only the running pod knows.

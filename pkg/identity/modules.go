@@ -130,6 +130,9 @@ var modules = []Module{
 			{Flag: FlagHTTPPort, Name: "--http-port", Env: wiring.EnvHTTPPort, Shortest: "--http-p"},
 			{Flag: FlagGRPCServer, Name: "--kserve-grpc-server", Env: "DYN_KSERVE_GRPC_SERVER", Switch: true},
 			{Flag: FlagGRPCMetricsPort, Name: "--grpc-metrics-port", Env: "DYN_GRPC_METRICS_PORT"},
+			// https://docs.nvidia.com/dynamo/v1.6.0/reference/components/tls-configuration
+			{Flag: FlagTLSCertificate, Name: "--tls-cert-path", Env: "DYN_TLS_CERT_PATH"},
+			{Flag: FlagTLSClientCA, Name: "--tls-client-ca-cert-path", Env: "DYN_TLS_CLIENT_CA_CERT_PATH"},
 			{Flag: FlagRouterMode, Name: "--router-mode", Env: "DYN_ROUTER_MODE"},
 			{Flag: FlagServeIndexer, Name: "--serve-indexer", Switch: true},
 		},

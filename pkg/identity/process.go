@@ -33,7 +33,7 @@ type Process struct {
 	Runtime bool
 	// Registers: it writes metadata for an endpoint of its own.
 	Registers bool
-	// Follower: a rank that serves nothing, or that only the running pod knows.
+	// Follower: a rank that serves nothing, or perhaps one, which only the running pod knows.
 	Follower bool
 	// Lost are words of the container that never reach the module, because they stand behind a shell string that does not
 	// use them.

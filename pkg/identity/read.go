@@ -51,6 +51,7 @@ func (p *Process) readWords(buf []string) bool {
 	var open bool
 	p.given, open = inv.module.flags(inv.words, inv.fromCommand, p.Release)
 	p.settle()
+	p.Follower = p.Follower || inv.conditional
 	if open {
 		p.settleOpen()
 	}

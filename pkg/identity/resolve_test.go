@@ -155,12 +155,13 @@ func TestShellStrings(t *testing.T) {
 		`python3 -m dynamo.vllm --model $(cat /model)`:                   plain,
 		`python3 -m dynamo.vllm --model "$(cat /model)" "$(cat /other)"`: plain,
 
-		`if [ "$R" = 0 ]; then python3 -m dynamo.vllm; fi`: nothing,
-		`[ "$R" = 0 ] && python3 -m dynamo.vllm`:           nothing,
-		`eval "python3 -m dynamo.vllm"`:                    nothing,
-		`./start.sh # dynamo.vllm`:                         nothing,
-		`echo dynamo.vllm`:                                 nothing,
-		`python3 -m "dynamo.vllm`:                          nothing,
+		`if [ "$R" = 0 ]; then python3 -m dynamo.vllm; fi`:                   nothing,
+		`[ "$R" = 0 ] && python3 -m dynamo.vllm`:                             plain,
+		`[ "$R" = 0 ] && python3 -m dynamo.vllm || python3 -m dynamo.sglang`: nothing,
+		`eval "python3 -m dynamo.vllm"`:                                      nothing,
+		`./start.sh # dynamo.vllm`:                                           nothing,
+		`echo dynamo.vllm`:                                                   nothing,
+		`python3 -m "dynamo.vllm`:                                            nothing,
 	} {
 		assert.Equal(t, want, whole(identity.Resolve(of(script(text)), wiring.Settings{})), text)
 	}
@@ -405,6 +406,11 @@ func TestFollowers(t *testing.T) {
 	} {
 		r := identity.Resolve(of(container(command)), wiring.Settings{})
 		assert.Equal(t, want, r.Processes[0].Follower, command)
+	}
+	for text, want := range map[string]bool{
+		`[ "$RANK" = 0 ] && exec python3 -m dynamo.vllm || ray start --block`: true, `ray start --head && python3 -m dynamo.vllm`: false,
+	} {
+		assert.Equal(t, want, identity.Resolve(of(script(text)), wiring.Settings{}).Processes[0].Follower, text)
 	}
 	// The rank of a pod of a LeaderWorkerSet is known where its label is.
 	p := of(container("python3 -m dynamo.sglang --node-rank $(RANK)", field("RANK", "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']")))

@@ -41,12 +41,12 @@ func (p *Process) settleRole() {
 		}
 		return
 	}
-	inFile := p.Told(FlagConfig).Told() && !p.Told(FlagMode).Told()
+	unsure := p.Told(FlagConfig).Told() && !p.Told(FlagMode).Told() // the mode may stand in the file
 	for i := range m.Roles {
 		rule := &m.Roles[i]
 		why, applies := p.applies(rule)
 		if why.Told() && why.Sure == Unknown {
-			inFile = true
+			unsure = true
 			break
 		}
 		if !applies {
@@ -61,7 +61,7 @@ func (p *Process) settleRole() {
 		p.ReadyAlone = p.ReadyAlone && !rule.Mute
 		return
 	}
-	if inFile {
+	if unsure {
 		p.Role, p.Component, p.ReadyAlone = Value{}, Value{}, false
 	}
 }

@@ -117,9 +117,10 @@ func (e *environment) chooseCommand(commands []shell.Command, inv invocation, de
 		if found.module == nil {
 			continue
 		}
-		if !c.Sure {
+		if c.Chance == shell.Perhaps {
 			return invocation{}
 		}
+		found.conditional = found.conditional || c.Chance == shell.UnderCondition
 		if rank(found.module) > rank(best.module) {
 			best = found
 		}

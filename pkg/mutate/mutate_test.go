@@ -216,6 +216,9 @@ func TestPortsAndProbes(t *testing.T) {
 		{"frontend with a variable", nil, container("python3 -m dynamo.frontend", env("DYN_HTTP_PORT", "9001")), "/health http 10", "http:9001"},
 		{"frontend in gRPC mode", nil, container("python3 -m dynamo.frontend --kserve-grpc-server --http-port 9000", nil), "/health http 10", "http:8788"},
 		{"frontend in gRPC mode with a port", nil, container("python3 -m dynamo.frontend", env("DYN_KSERVE_GRPC_SERVER", "true", "DYN_GRPC_METRICS_PORT", "9002")), "/health http 10", "http:9002"},
+		{"frontend with TLS", nil, container("python3 -m dynamo.frontend --tls-cert-path /c", nil), "HTTPS /health http 10", "http:8000"},
+		{"frontend that asks for certificates", nil, container("python3 -m dynamo.frontend", env("DYN_TLS_CERT_PATH", "/c", "DYN_TLS_CLIENT_CA_CERT_PATH", "/ca")), "-", "http:8000"},
+		{"frontend without TLS after all", nil, container("python3 -m dynamo.frontend", env("DYN_TLS_CERT_PATH", "")), "/health http 10", "http:8000"},
 		{"its own port number", nil, container("python3 -m dynamo.vllm", env("DYN_SYSTEM_PORT", "8081")), "/health system 1", "system:8081"},
 		{"port under another name", nil, container("python3 -m dynamo.vllm", object{"ports": list{object{"name": "metrics", "containerPort": 9090}}}), "/health metrics 1", "metrics:9090"},
 		{"port without a name", nil, container("python3 -m dynamo.vllm", object{"ports": list{object{"containerPort": 9090}}}), "/health 9090 1", ":9090"},
@@ -262,7 +265,7 @@ func probeText(p *pod.Probe) string {
 	case p.TCPSocket != nil:
 		return "tcp " + p.TCPSocket.Port.String() + " " + strconv.Itoa(int(p.PeriodSeconds))
 	}
-	return p.HTTPGet.Path + " " + p.HTTPGet.Port.String() + " " + strconv.Itoa(int(p.PeriodSeconds))
+	return strings.TrimSpace(p.HTTPGet.Scheme+" "+p.HTTPGet.Path) + " " + p.HTTPGet.Port.String() + " " + strconv.Itoa(int(p.PeriodSeconds))
 }
 
 func TestServiceAccount(t *testing.T) {

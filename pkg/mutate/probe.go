@@ -20,10 +20,11 @@ type Probe struct {
 	FailureThreshold int32   `json:"failureThreshold"`
 }
 
-// HTTPGet is what the kubelet asks for. Port is a number or a name.
+// HTTPGet is what the kubelet asks for. Port is a number or a name. Without a Scheme it is HTTP.
 type HTTPGet struct {
-	Path string `json:"path"`
-	Port any    `json:"port"`
+	Path   string `json:"path"`
+	Port   any    `json:"port"`
+	Scheme string `json:"scheme,omitempty"`
 }
 
 // A worker is asked every second: one that misses a probe waits a whole period until it is routable (measured with 1.6.1:
@@ -56,9 +57,15 @@ func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealt
 			m.add(at.portsLast, declared)
 		}
 	}
-	path := p.HealthPath()
-	tuning := &m.resolution.Tuning
-	if p.Container.ReadinessProbe != nil || tuning.SkipProbe || path == "" || !frontend && !becomesReady(p, endpointHealth) {
+	if p.Container.ReadinessProbe == nil && !port.Closed && (frontend || becomesReady(p, endpointHealth)) {
+		m.probe(p, at, port, name, frontend)
+	}
+}
+
+// probe adds the readiness probe, to the port by its name, or by its number where it has none.
+func (m *mutation) probe(p *identity.Process, at *paths, port identity.Port, name string, frontend bool) {
+	tuning, path := &m.resolution.Tuning, p.HealthPath()
+	if tuning.SkipProbe || path == "" {
 		return
 	}
 	probe := workerProbe
@@ -72,6 +79,9 @@ func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealt
 	probe.HTTPGet = HTTPGet{Path: path, Port: name}
 	if name == "" {
 		probe.HTTPGet.Port = port.Number
+	}
+	if port.HTTPS {
+		probe.HTTPGet.Scheme = "HTTPS"
 	}
 	m.add(at.readinessProbe, probe)
 }

@@ -8,10 +8,10 @@ import (
 )
 
 // builtin does what a command does to the shell itself; false where it is a program.
-func (r *runner) builtin(words []string, sure bool) bool {
+func (r *runner) builtin(words []string, chance Chance) bool {
 	switch words[0] {
 	case "exit", "return":
-		r.done = r.done || sure
+		r.done = r.done || chance == Surely
 	case "shift":
 		n := 1
 		if len(words) > 1 {
@@ -60,9 +60,12 @@ func (r *runner) declare(c *syntax.DeclClause) {
 	export := c.Variant.Value == "export"
 	for _, a := range c.Args {
 		if a.Name == nil {
-			if a.Value != nil && strings.Contains(a.Value.Lit(), "x") {
-				export = true // declare -x
+			option := ""
+			if a.Value != nil {
+				option = a.Value.Lit()
 			}
+			export = export || strings.Contains(option, "x") // declare -x
+			r.opaque = r.opaque || option == ""              // export $(cat …)
 			continue
 		}
 		name := a.Name.Value

@@ -92,7 +92,7 @@ func (r *runner) value(name string) (string, bool) {
 	if text, ok := r.own(name); ok {
 		return text, true
 	}
-	if r.opaque || isShells(name) {
+	if isShells(name) {
 		return Hidden, true
 	}
 	for i := range r.vars {
@@ -100,7 +100,10 @@ func (r *runner) value(name string) (string, bool) {
 			return "", false // unset by the script
 		}
 	}
-	return r.script.Lookup(name)
+	if text, ok := r.script.Lookup(name); ok || !r.opaque {
+		return text, ok
+	}
+	return Hidden, true
 }
 
 // isShells tells a parameter that the shell or the container runtime sets by itself.

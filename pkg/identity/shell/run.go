@@ -13,7 +13,7 @@ type runner struct {
 	args []string
 	// export is "set -a".
 	export bool
-	// opaque: a file was sourced or a text evaluated, and any variable may have changed.
+	// opaque: a file was sourced or a text evaluated, and any variable that nothing else sets may have a value.
 	opaque bool
 	// done: the script has ended, or another program has taken its place.
 	done bool
@@ -25,31 +25,31 @@ type variable struct {
 	exported, gone bool
 }
 
-func (r *runner) statements(list []*syntax.Stmt, sure bool) {
+func (r *runner) statements(list []*syntax.Stmt, chance Chance) {
 	for _, s := range list {
 		if r.done {
 			return
 		}
-		r.statement(s, sure)
+		r.statement(s, chance)
 	}
 }
 
-func (r *runner) statement(s *syntax.Stmt, sure bool) {
+func (r *runner) statement(s *syntax.Stmt, chance Chance) {
 	switch c := s.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		r.simple(c, sure)
+		r.simple(c, chance)
 	case *syntax.DeclClause:
 		r.declare(c)
 	case *syntax.BinaryCmd:
-		r.binary(c, sure)
+		r.binary(c, chance)
 	case *syntax.Block:
-		r.statements(c.Stmts, sure)
+		r.statements(c.Stmts, chance)
 	case *syntax.Subshell:
-		r.apart(func() { r.statements(c.Stmts, sure) })
+		r.apart(func() { r.statements(c.Stmts, chance) })
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			r.statement(c.Stmt, sure)
+			r.statement(c.Stmt, chance)
 		}
 	default:
 		r.unsure(c)
@@ -67,28 +67,33 @@ func (r *runner) apart(f func()) {
 	r.vars, r.args, r.export, r.opaque, r.done = vars, args, export, opaque, false
 }
 
-// binary is a list or a pipeline. What the right side of a list assigns is known inside the list only, for it may not run.
-func (r *runner) binary(c *syntax.BinaryCmd, sure bool) {
+// binary is a list or a pipeline. What stands behind && is there to run; what stands behind || is not. What the right
+// side of a list assigns under a condition is known inside the list only.
+func (r *runner) binary(c *syntax.BinaryCmd, chance Chance) {
 	switch c.Op {
 	case syntax.AndStmt, syntax.OrStmt:
-		r.statement(c.X, sure)
+		r.statement(c.X, chance)
 		if r.done {
 			return
 		}
-		before := len(r.vars)
-		condition := c.Op == syntax.OrStmt || isTest(c.X)
-		r.statement(c.Y, sure && !condition)
-		if condition {
+		before, behind := len(r.vars), Surely
+		if c.Op == syntax.OrStmt {
+			behind = Perhaps
+		} else if isTest(c.X) {
+			behind = UnderCondition
+		}
+		r.statement(c.Y, min(chance, behind))
+		if behind != Surely {
 			r.hideFrom(before)
 			r.done = false
 		}
 	default:
-		r.apart(func() { r.statement(c.X, sure) })
-		r.apart(func() { r.statement(c.Y, sure) })
+		r.apart(func() { r.statement(c.X, chance) })
+		r.apart(func() { r.statement(c.Y, chance) })
 	}
 }
 
-// isTest tells a condition, behind which nothing is sure. Any other command is there to end well.
+// isTest tells a condition. Any other command is there to end well.
 func isTest(s *syntax.Stmt) bool {
 	if s.Negated {
 		return true
@@ -120,7 +125,7 @@ func (r *runner) unsure(c syntax.Command) {
 	syntax.Walk(c, func(node syntax.Node) bool {
 		switch n := node.(type) {
 		case *syntax.CallExpr:
-			r.simple(n, false)
+			r.simple(n, Perhaps)
 		case *syntax.DeclClause:
 			r.declare(n)
 		case *syntax.WordIter:
@@ -133,7 +138,7 @@ func (r *runner) unsure(c syntax.Command) {
 }
 
 // simple is a command without a structure of its own.
-func (r *runner) simple(c *syntax.CallExpr, sure bool) {
+func (r *runner) simple(c *syntax.CallExpr, chance Chance) {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
 			r.set(a.Name.Value, r.assigned(a), r.export)
@@ -144,15 +149,15 @@ func (r *runner) simple(c *syntax.CallExpr, sure bool) {
 	for _, w := range c.Args {
 		words = append(words, r.fields(w)...)
 	}
-	if len(words) == 0 || r.builtin(words, sure) {
+	if len(words) == 0 || r.builtin(words, chance) {
 		return
 	}
 	env := r.exported()
 	for _, a := range c.Assigns {
 		env = append(env, Variable{Name: a.Name.Value, Value: r.assigned(a)})
 	}
-	r.commands = append(r.commands, Command{Words: words, Env: env, Sure: sure})
-	if words[0] == "exec" && len(words) > 1 && sure {
+	r.commands = append(r.commands, Command{Words: words, Env: env, Chance: chance})
+	if words[0] == "exec" && len(words) > 1 && chance == Surely {
 		r.done = true
 	}
 }

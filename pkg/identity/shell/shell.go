@@ -29,10 +29,21 @@ type Variable struct {
 type Command struct {
 	Words []string
 	// Env is what the script sets on top of the environment that it got.
-	Env []Variable
-	// Sure: it runs whenever what stands before it ends well.
-	Sure bool
+	Env    []Variable
+	Chance Chance
 }
+
+// Chance is how sure a command is to run.
+type Chance uint8
+
+const (
+	// Perhaps: in a branch, a loop, a function, or behind ||.
+	Perhaps Chance = iota
+	// UnderCondition: behind a test and &&, so that it is this or nothing.
+	UnderCondition
+	// Surely: whenever what stands before it ends well.
+	Surely
+)
 
 // Script is a shell string and what it is run with.
 type Script struct {
@@ -70,7 +81,7 @@ func Run(s Script) (Result, error) {
 		return Result{}, err
 	}
 	r := runner{script: s, args: s.Args}
-	r.statements(file.Stmts, true)
+	r.statements(file.Stmts, Surely)
 	return Result{Commands: r.commands, Lost: lost(file, len(s.Args))}, nil
 }
 

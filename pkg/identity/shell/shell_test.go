@@ -19,7 +19,7 @@ func env(name string) (string, bool) {
 	return text, ok
 }
 
-// Each script with what it runs: words in brackets, "?" in front of what may not run, NAME=value before the words.
+// Each script with what it runs: words in brackets, "?" in front of what may not run, "if" under a condition, NAME=value before the words.
 func TestRun(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string
@@ -71,7 +71,8 @@ func TestRun(t *testing.T) {
 		{"time", `time mod x`, nil, "[mod x]"},
 		{"otherwise", `first || second`, nil, "[first]?[second]"},
 		{"under a condition", `[ -n "$NS" ] && mod; test x && mod; [[ x ]] && mod; ! x && mod`, nil,
-			"[[ -n team-a ]]?[mod][test x]?[mod]?[mod][x]?[mod]"},
+			"[[ -n team-a ]]if [mod][test x]if [mod]if [mod][x]if [mod]"},
+		{"one or the other", `[ x ] && a || b`, nil, "[[ x ]]if [a]?[b]"},
 		{"guard that ends", `cd /x || exit 1; mod`, nil, "[cd /x][mod]"},
 		{"branch", `if a; then b; else c; fi; d`, nil, "?[a]?[b]?[c][d]"},
 		{"loops", `until a; do b; done; for i in 1 2; do c $i; done; d`, nil, "?[a]?[b]?[c ?*][d]"},
@@ -96,7 +97,8 @@ func TestRun(t *testing.T) {
 		{"assigned in a list", `a && A=1 && mod $A`, nil, "[a][mod 1]"},
 		{"assigned from a command", `A=$(x); mod "$A"`, nil, "[mod ?]"},
 		{"read", `read A; mod "$A"`, nil, "[mod ?]"},
-		{"sourced", `. /env; mod "$NS"`, nil, "[mod ?]"},
+		{"sourced", `. /env; mod "$NS" "$OTHER"`, nil, "[mod team-a ?]"},
+		{"exported from a command", `export $(cat /env); mod "$NS" "$OTHER"`, nil, "[mod team-a ?]"},
 		{"assigned after sourcing", `. /env; A=1; mod "$A"`, nil, "[mod 1]"},
 		{"array", `A=(1 2); mod "${A[@]}"`, nil, "[mod ?]"},
 	} {
@@ -111,9 +113,7 @@ func TestRun(t *testing.T) {
 func written(commands []shell.Command) string {
 	var b strings.Builder
 	for _, c := range commands {
-		if !c.Sure {
-			b.WriteByte('?')
-		}
+		b.WriteString([...]string{"?", "if ", ""}[c.Chance])
 		for _, v := range c.Env {
 			if v.Gone {
 				fmt.Fprintf(&b, "-%s ", v.Name)
