@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/pflag"
@@ -32,6 +33,9 @@ func main() {
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if o.pprofAddress == "" {
+		runtime.MemProfileRate = 0 // what nobody can ask for needs no memory either
 	}
 	log := newLogger(os.Stderr, o.logLevel, o.logFormat)
 	if err := run(ctrl.SetupSignalHandler(), log, o); err != nil {

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
 
@@ -35,7 +36,7 @@ func (a *Admission) mutatePod(ctx context.Context, r *request) (answer, error) {
 	}
 	options := mutate.Options{Namespace: ns.Settings, ServiceAccount: wiring.ServiceAccount}
 	result := mutate.Pod(p, options)
-	out := answer{allowed: true, reason: string(result.Reason), patch: result.Patch}
+	out := answer{allowed: true, reason: string(result.Reason), patch: result.Patch, warnings: result.Warnings}
 	if !wantsAccount(result.Patch) || a.Accounts.Exists(ctx, r.Namespace) {
 		return out, nil
 	}
@@ -44,8 +45,8 @@ func (a *Admission) mutatePod(ctx context.Context, r *request) (answer, error) {
 	options.ServiceAccount = ""
 	out.patch = mutate.Pod(p, options).Patch
 	out.reason = reasonNoAccount
-	out.warnings = []string{fmt.Sprintf("ServiceAccount %s does not exist in namespace %s yet: the pod keeps account %q until it is created anew",
-		wiring.ServiceAccount, r.Namespace, p.Spec.ServiceAccountName)}
+	out.warnings = append(slices.Clip(out.warnings), fmt.Sprintf("ServiceAccount %s does not exist in namespace %s yet: the pod keeps account %q until it is created anew",
+		wiring.ServiceAccount, r.Namespace, p.Spec.ServiceAccountName))
 	a.Log.Info("service account is missing", "namespace", r.Namespace, "name", r.Name, "generateName", p.Metadata.GenerateName, "dryRun", r.DryRun)
 	return out, nil
 }

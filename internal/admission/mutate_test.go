@@ -33,6 +33,15 @@ func TestNamespaceSettingsReachTheMutation(t *testing.T) {
 	assert.Contains(t, string(r.Patch), `"value":"team-a"`)
 }
 
+func TestUnreadableAnnotationIsAWarning(t *testing.T) {
+	odd := func(p *corev1.Pod) { p.Annotations = map[string]string{wiring.AnnotationProbePeriod: "often"} }
+	r := ask(t, newAdmission(t).MutatePods(), request(mocker(odd)))
+	assert.True(t, r.Allowed)
+	assert.NotEmpty(t, r.Patch)
+	require.Len(t, r.Warnings, 1)
+	assert.Contains(t, r.Warnings[0], wiring.AnnotationProbePeriod)
+}
+
 // The name in the request counts: a pod made through the API need not repeat it.
 func TestNamespaceComesFromTheRequest(t *testing.T) {
 	a := newAdmission(t)

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"sync"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,7 @@ func CachedObjects() map[client.Object]cache.ByObject {
 	readOnly := true // nobody here changes what comes from the cache, so nothing needs to be copied
 	return map[client.Object]cache.ByObject{
 		namespaceMetadata(): {Label: optedIn, Transform: slim, UnsafeDisableDeepCopy: &readOnly},
-		podMetadata():       {Label: wiredPods(), Transform: slim, UnsafeDisableDeepCopy: &readOnly},
+		podMetadata():       {Label: wiredPods(), Transform: slimPods(), UnsafeDisableDeepCopy: &readOnly},
 		// By name, not by label: an account that the user made is as good as ours.
 		accountMetadata():     {Field: fields.OneTermEqualSelector("metadata.name", wiring.ServiceAccount), Transform: slim, UnsafeDisableDeepCopy: &readOnly},
 		&rbacv1.Role{}:        {Label: managed, Transform: cache.TransformStripManagedFields()},
@@ -46,7 +47,7 @@ func wiredPods() labels.Selector {
 	return selector
 }
 
-// slim drops what nobody here reads from an object's metadata: for a pod, most of it.
+// slim drops what nobody here reads from an object's metadata.
 func slim(in any) (any, error) {
 	o, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -54,29 +55,52 @@ func slim(in any) (any, error) {
 	}
 	o.ManagedFields = nil
 	o.OwnerReferences = nil
-	o.GenerateName = ""
-	// A workload's pods have the same labels: one copy of each string does for all.
-	shared := make(map[string]string, len(o.Labels))
-	for key, value := range o.Labels {
-		shared[unique.Make(key).Value()] = unique.Make(value).Value()
-	}
-	o.Labels = shared
-	o.Namespace = unique.Make(o.Namespace).Value()
 	kept := make(map[string]string)
 	for _, key := range []string{
-		wiring.AnnotationServiceAccount, wiring.AnnotationDynamoNamespace, wiring.AnnotationValidation,
-		wiring.AnnotationFrontendScope, wiring.AnnotationKeyValue,
+		wiring.AnnotationDynamoNamespace, wiring.AnnotationValidation, wiring.AnnotationFrontendScope, wiring.AnnotationKeyValue,
 	} {
 		if v, ok := o.Annotations[key]; ok {
 			kept[key] = v
 		}
 	}
 	o.Annotations = kept
-	if len(kept) == 0 {
-		o.Annotations = nil
-	}
 	return o, nil
 }
+
+// slimPods returns the same for pods, of which there are many: they keep the labels that say which component they belong
+// to, and the account to bind. All pods of a component share one copy of that, which must not be changed.
+func slimPods() func(any) (any, error) {
+	var shared sync.Map // one entry for each component
+	share := func(keys []string, from map[string]string) map[string]string {
+		kept := make(map[string]string, len(keys))
+		id := ""
+		for _, key := range keys {
+			if v, ok := from[key]; ok {
+				kept[key] = v
+				id += key + "\x00" + v + "\x00"
+			}
+		}
+		one, _ := shared.LoadOrStore(id, kept)
+		return one.(map[string]string)
+	}
+	labels := []string{wiring.LabelNamespace, wiring.LabelComponent, wiring.LabelComponentType}
+	annotations := []string{wiring.AnnotationServiceAccount}
+	return func(in any) (any, error) {
+		o, ok := in.(*metav1.PartialObjectMetadata)
+		if !ok {
+			return in, nil
+		}
+		o.TypeMeta = podType
+		o.ObjectMeta = metav1.ObjectMeta{
+			Name: o.Name, Namespace: unique.Make(o.Namespace).Value(), UID: o.UID, ResourceVersion: o.ResourceVersion,
+			Labels: share(labels, o.Labels), Annotations: share(annotations, o.Annotations),
+		}
+		return o, nil
+	}
+}
+
+// podType saves every pod in the cache two strings.
+var podType = podMetadata().TypeMeta
 
 func namespaceMetadata() *metav1.PartialObjectMetadata { return metadata("Namespace") }
 func podMetadata() *metav1.PartialObjectMetadata       { return metadata("Pod") }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -187,21 +189,24 @@ func (r *components) services(ctx context.Context, c component, s shape) ([]core
 	return current, inCharge, nil
 }
 
-// fits is whether a Service of the user's selects every pod of the component.
+// fits is whether a Service of the user's selects every pod of the component. The cache does not hold what users select
+// by, so the API server is asked for a pod that has another value of one of the labels: there are few such Services.
 func (r *components) fits(ctx context.Context, s *corev1.Service, c component, sh shape) (bool, error) {
 	if sh == noPods || len(s.Spec.Selector) == 0 {
 		return false, nil
 	}
-	for _, frontend := range []bool{false, true} {
-		pods := podMetadataList()
-		err := r.cached.List(ctx, pods, client.InNamespace(c.namespace), client.MatchingFields{componentIndex: c.index(frontend)}, client.UnsafeDisableDeepCopy)
+	for key, value := range s.Spec.Selector {
+		other, err := labels.NewRequirement(key, selection.NotEquals, []string{value})
 		if err != nil {
+			return false, nil // no selector that the API server would have taken
+		}
+		pods := podMetadataList()
+		selector := labels.SelectorFromSet(c.selector()).Add(*other)
+		if err := r.live.List(ctx, pods, client.InNamespace(c.namespace), client.MatchingLabelsSelector{Selector: selector}, client.Limit(1)); err != nil {
 			return false, fmt.Errorf("list pods of component %s in namespace %s: %w", c.name, c.namespace, err)
 		}
-		for i := range pods.Items {
-			if !selects(s, pods.Items[i].Labels) {
-				return false, nil
-			}
+		if len(pods.Items) > 0 {
+			return false, nil
 		}
 	}
 	return true, nil

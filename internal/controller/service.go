@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
@@ -111,9 +110,4 @@ func upToDate(s *corev1.Service, c component, frontend bool) bool {
 		}
 	}
 	return false
-}
-
-// selects is whether a Service picks pods with these labels.
-func selects(s *corev1.Service, pod map[string]string) bool {
-	return len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod))
 }

@@ -74,14 +74,6 @@ func TestDriftIsSeen(t *testing.T) {
 	}
 }
 
-func TestServiceWithoutSelectorSelectsNothing(t *testing.T) {
-	s := &corev1.Service{}
-	assert.False(t, selects(s, map[string]string{"app": "w"}))
-	s.Spec.Selector = map[string]string{"app": "w"}
-	assert.True(t, selects(s, map[string]string{"app": "w", "more": "x"}))
-	assert.False(t, selects(s, map[string]string{"more": "x"}))
-}
-
 func TestSubjectsAreSortedAndUnique(t *testing.T) {
 	var names []string
 	for _, s := range subjects("llm", []string{"z", "a", "z", wiring.ServiceAccount}) {
