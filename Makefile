@@ -90,9 +90,9 @@ build: ## The binaries, into bin/.
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: deps
-deps: $(CLUSTER) ## Debian packages that the local cluster, its images and the tour need (installed as root).
+deps: $(CLUSTER) ## Debian packages for the local cluster, its images, the tour and the race detector (installed as root).
 	@[ -z "$$KUBECONFIG" ] || exit 0; \
-	missing=$$(for p in $$($(CLUSTER) deps --images) curl; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
+	missing=$$(for p in $$($(CLUSTER) deps --images) curl gcc libc6-dev; do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || echo $$p; done); \
 	[ -n "$$missing" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "installing" $$missing; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// services are the component's Services of ours, and whether one of the user's does the job.
+// services are the component's Services of ours, and whether one of the user's does the job: Dynamo finds slices by the
+// discovery label, our library by the component's labels too, and not-ready addresses must stay out of both.
 func (r *components) services(ctx context.Context, c component, s shape) ([]corev1.Service, bool, error) {
 	all := &corev1.ServiceList{}
 	if err := r.cached.List(ctx, all, client.InNamespace(c.namespace)); err != nil {
@@ -22,10 +23,14 @@ func (r *components) services(ctx context.Context, c component, s shape) ([]core
 	inCharge := false
 	for i := range all.Items {
 		service := &all.Items[i]
-		if isOurs(service) {
-			if of, _ := componentOf(c.namespace, service.Labels); of == c {
-				current = append(current, *service)
-			}
+		of, _ := componentOf(c.namespace, service.Labels)
+		switch {
+		case of != c:
+			continue
+		case isOurs(service):
+			current = append(current, *service)
+			continue
+		case service.Spec.PublishNotReadyAddresses:
 			continue
 		}
 		fits, err := r.fits(ctx, service, c, s)

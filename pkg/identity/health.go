@@ -147,6 +147,22 @@ func (p *Process) HealthPath() string {
 	return wiring.HealthPath
 }
 
+// Unnamed is the index of the container's own entry for the port, where that has no name and the contract's is free: a
+// Service that targets the port by name would not find it.
+func (port Port) Unnamed(c *pod.Container) (index int, ok bool) {
+	index = -1
+	for i := range c.Ports {
+		known := &c.Ports[i]
+		if known.Name == port.Name {
+			return -1, false
+		}
+		if index < 0 && known.Name == "" && known.ContainerPort == port.Number && (known.Protocol == "" || known.Protocol == "TCP") {
+			index = i
+		}
+	}
+	return index, index >= 0
+}
+
 // Reference is how a probe of the container refers to the port after the mutation: by the name that the container has
 // for it, by the contract's name where the mutation declares it (added), else by the number alone.
 func (port Port) Reference(c *pod.Container) (name string, added bool) {

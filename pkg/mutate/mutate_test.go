@@ -362,3 +362,29 @@ func TestSidecarsAndSeveralContainers(t *testing.T) {
 	assert.Equal(t, "/health http 10", probeText(p.Spec.Containers[1].ReadinessProbe))
 	assert.Equal(t, "frontend", value(p.Spec.Containers[1], "DYN_COMPONENT"))
 }
+
+// A frontend's Service targets the port by its name.
+func TestFrontendPortGetsItsName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ports list
+		want  []pod.Port
+	}{
+		"without a name": {
+			list{object{"containerPort": 9000}, object{"containerPort": 8000}},
+			[]pod.Port{{ContainerPort: 9000}, {ContainerPort: 8000, Name: "http"}},
+		},
+		"with a name of its own": {
+			list{object{"containerPort": 8000, "name": "web"}},
+			[]pod.Port{{ContainerPort: 8000, Name: "web"}},
+		},
+		"where the name is another port's": {
+			list{object{"containerPort": 8000}, object{"containerPort": 80, "name": "http"}},
+			[]pod.Port{{ContainerPort: 8000}, {ContainerPort: 80, Name: "http"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := wired(t, podOf(nil, container("python3 -m dynamo.frontend", object{"ports": tc.ports})), mutate.Options{})
+			assert.Equal(t, tc.want, p.Spec.Containers[0].Ports)
+		})
+	}
+}

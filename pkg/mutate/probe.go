@@ -1,6 +1,8 @@
 package mutate
 
 import (
+	"strconv"
+
 	"github.com/dynawire/dynawire/pkg/identity"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
@@ -56,6 +58,11 @@ func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealt
 		} else {
 			m.add(at.portsLast, declared)
 		}
+	}
+	// A frontend's Service targets its port by name.
+	if i, unnamed := port.Unnamed(p.Container); frontend && unnamed && port.Name != "" {
+		m.add(at.ports+"/"+strconv.Itoa(i)+"/name", port.Name)
+		name = port.Name
 	}
 	if p.Container.ReadinessProbe == nil && !port.Closed && (frontend || becomesReady(p, endpointHealth)) {
 		m.probe(p, at, port, name, frontend)

@@ -110,8 +110,10 @@ func TestServiceOfTheUserIsLeftInCharge(t *testing.T) {
 	create(t, worker(namespace, "w"))
 	eventually(t, func(c require.TestingT) { getObject[corev1.Service](c, namespace, backendService) })
 	mine := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine", Labels: map[string]string{wiring.LabelDiscoveryEnabled: "true"}},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "w"}, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 9090}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine", Labels: map[string]string{
+			wiring.LabelDiscoveryEnabled: "true", wiring.LabelNamespace: "dynamo", wiring.LabelComponent: "backend",
+		}},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "w"}, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 9090}}},
 	}
 	create(t, mine)
 	eventually(t, func(c require.TestingT) {
