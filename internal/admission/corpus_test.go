@@ -1,0 +1,59 @@
+package admission_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/dynawire/dynawire/pkg/identity/identitytest"
+	"github.com/dynawire/dynawire/pkg/mutate"
+	"github.com/dynawire/dynawire/pkg/wiring"
+)
+
+// What the hook answers for a pod of the corpus is what the library says, whose patches are golden files of pkg/mutate.
+func TestHookPatchesTheCorpusAsTheLibrary(t *testing.T) {
+	for _, spec := range identitytest.Specs(t) {
+		t.Run(spec.File, func(t *testing.T) {
+			raw := func(r *admissionv1.AdmissionRequest) { r.Object = runtime.RawExtension{Raw: spec.JSON} }
+			got := ask(t, newAdmission(t).MutatePods(), request(&corev1.Pod{}, raw))
+			require.True(t, got.Allowed)
+			want := mutate.Pod(spec.Decode(t), mutate.Options{ServiceAccount: wiring.ServiceAccount})
+			if len(want.Patch) == 0 {
+				assert.Empty(t, got.Patch)
+				return
+			}
+			patch, err := json.Marshal(want.Patch)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(patch), string(got.Patch))
+		})
+	}
+}
+
+// Whatever the body, the answer is a review or a 4xx, from both hooks.
+func FuzzReview(f *testing.F) {
+	for _, name := range []string{"small", "worker", "future"} {
+		f.Add(identitytest.Review(f, name))
+	}
+	f.Add([]byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"UPDATE","object":{},"oldObject":null}}`))
+	a := newAdmission(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, hook := range []http.Handler{a.MutatePods(), a.ValidatePods()} {
+			w := post(hook, "application/json", string(body))
+			switch {
+			case w.Code == http.StatusOK:
+				var review admissionv1.AdmissionReview
+				if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil {
+					t.Fatalf("no review: %v: %s", err, w.Body)
+				}
+			case w.Code < 400 || w.Code > 499:
+				t.Fatalf("status %d: %s", w.Code, w.Body)
+			}
+		}
+	})
+}
