@@ -24,8 +24,14 @@ until_true() {
 
 clean() {
   if [ -n "$own_cluster" ]; then
-    kubectl delete namespace "$ns" --ignore-not-found
-    kubectl delete -k manifests/overlays/local --ignore-not-found
+    # The hooks first: without a server behind them they would refuse pods.
+    kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration -l app.kubernetes.io/name=dynawire
+    kubectl delete namespace "$ns" dynawire-system --ignore-not-found
+    kubectl delete clusterrole,clusterrolebinding -l app.kubernetes.io/name=dynawire
+    # The CRD is Dynamo's as much as ours.
+    if [ -z "$(kubectl get dynamoworkermetadatas -A -o name 2>/dev/null)" ]; then
+      kubectl delete crd dynamoworkermetadatas.nvidia.com --ignore-not-found
+    fi
   elif [ -x "$CLUSTER" ]; then
     "$CLUSTER" down --name "$name"
   fi
