@@ -54,6 +54,10 @@ test-integration: deps $(CLUSTER) ## Tests against a real API server and etcd.
 test-e2e: deps images ## Tests on a real node with the real Dynamo; the cluster goes when they end. KEEP=1 keeps it.
 	@$(CURDIR)/hack/e2e.sh $(TEST_CLUSTER)
 
+.PHONY: test-modules
+test-modules: ## What is known of Dynamo's modules, against the real packages from PyPI; not part of `make test`.
+	go test -tags modules -count=1 -timeout 20m -v ./test/modules | grep -E 'KNOWN|cases:|not compared|--- FAIL|^(ok|FAIL)'
+
 .PHONY: bench
 bench: ## The benchmarks, beside what they compare with.
 	go test -run '^$$' -bench . -benchmem ./internal/admission ./pkg/...
@@ -78,7 +82,7 @@ lint: $(GOLANGCI) ## golangci-lint.
 
 .PHONY: verify
 verify: lint ## What must hold before a commit: lint, vet, gofmt, tidy modules, generated files.
-	go vet -tags 'integration e2e' ./...
+	go vet -tags 'integration e2e modules' ./...
 	go -C test/cluster vet ./...
 	@files=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); test -z "$$files" || { echo "not gofmt'ed: $$files"; exit 1; }
 	go mod tidy -diff
