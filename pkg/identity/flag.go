@@ -129,7 +129,7 @@ func (m *Module) flag(word string, r Release) (f *FlagName, open bool) {
 			return f, false
 		}
 	}
-	if !m.Abbreviations || len(word) < 4 {
+	if !m.Abbreviations || len(word) < len("--x") {
 		return nil, false
 	}
 	for i := range m.Flags {

@@ -27,8 +27,8 @@ var (
 		// Gone in 1.5: the flags stop the process, the variables are ignored.
 		{Flag: FlagPrefillWorker, Name: "--is-prefill-worker", Env: "DYN_VLLM_IS_PREFILL_WORKER", Switch: true},
 		{Flag: FlagDecodeWorker, Name: "--is-decode-worker", Env: "DYN_VLLM_IS_DECODE_WORKER", Switch: true},
-		{Flag: FlagEncodeWorker, Name: "--multimodal-encode-worker", Switch: true},
-		{Flag: FlagHeadless, Name: "--headless", Switch: true},
+		{Flag: FlagEncodeWorker, Name: "--multimodal-encode-worker", Env: "DYN_VLLM_MULTIMODAL_ENCODE_WORKER", Switch: true},
+		{Flag: FlagHeadless, Name: "--headless", Env: "DYN_VLLM_HEADLESS", Switch: true},
 		{Flag: FlagNodeRank, Name: "--node-rank"},
 		{Flag: FlagWorkers, Name: "--embedding-worker-processes"},
 	}, exactFlags...)
@@ -39,11 +39,11 @@ var (
 	}, exactFlags...)
 	sglangFlags = append([]FlagName{
 		{Flag: FlagMode, Name: "--disaggregation-mode", Shortest: "--disaggregation-m"},
-		{Flag: FlagBackendWorker, Name: "--embedding-worker", Switch: true},
-		{Flag: FlagBackendWorker, Name: "--image-diffusion-worker", Switch: true},
-		{Flag: FlagBackendWorker, Name: "--video-generation-worker", Switch: true},
+		{Flag: FlagBackendWorker, Name: "--embedding-worker", Env: "DYN_SGL_EMBEDDING_WORKER", Switch: true},
+		{Flag: FlagBackendWorker, Name: "--image-diffusion-worker", Env: "DYN_SGL_IMAGE_DIFFUSION_WORKER", Switch: true},
+		{Flag: FlagBackendWorker, Name: "--video-generation-worker", Env: "DYN_SGL_VIDEO_GENERATION_WORKER", Switch: true},
 		{Flag: FlagRerankWorker, Name: "--rerank-worker", Env: "DYN_SGL_RERANK_WORKER", Switch: true},
-		{Flag: FlagEncodeWorker, Name: "--multimodal-encode-worker", Switch: true},
+		{Flag: FlagEncodeWorker, Name: "--multimodal-encode-worker", Env: "DYN_SGL_MULTIMODAL_ENCODE_WORKER", Switch: true},
 		{Flag: FlagConfig, Name: "--config"},
 		{Flag: FlagConfig, Name: "--disagg-config", Env: "DYN_SGL_DISAGG_CONFIG"},
 		{Flag: FlagNodeRank, Name: "--node-rank"},
@@ -57,7 +57,7 @@ var (
 
 var (
 	vllmRoles = []RoleRule{
-		{Flag: FlagEncodeWorker, Component: "encode", Mute: true},
+		{Flag: FlagEncodeWorker, EnvBefore: Release{1, 5}, Component: "encode", Mute: true},
 		{Flag: FlagPrefillWorker, EnvBefore: Release{1, 5}, Component: "prefill", Role: wiring.TypePrefill},
 		{Flag: FlagDecodeWorker, EnvBefore: Release{1, 5}, Role: wiring.TypeDecode},
 		{Flag: FlagMode, Value: "prefill", Component: "prefill", Role: wiring.TypePrefill},
@@ -66,8 +66,8 @@ var (
 	}
 	sglangRoles = []RoleRule{
 		{Flag: FlagBackendWorker},
-		{Flag: FlagRerankWorker, Component: "rerank"},
-		{Flag: FlagEncodeWorker, Component: "encode", Mute: true},
+		{Flag: FlagRerankWorker, From: Release{1, 6}, Component: "rerank"},
+		{Flag: FlagEncodeWorker, EnvBefore: Release{1, 5}, Component: "encode", Mute: true},
 		{Flag: FlagMode, Value: "prefill", Component: "prefill", Role: wiring.TypePrefill},
 		{Flag: FlagMode, Value: "decode", Role: wiring.TypeDecode},
 		{Flag: FlagMode, Value: "encode", Component: "encode", Mute: true},

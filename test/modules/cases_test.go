@@ -48,7 +48,6 @@ const nothing = "it neither registers nor discovers"
 
 // What identity gets wrong or leaves out. Each is a mark to take away once the table knows better.
 const (
-	oneLetter     = "an abbreviation of one letter is taken; identity reads none shorter than two"
 	sampleShort   = "the row takes abbreviations and names none"
 	emptyFlag     = "an empty --namespace counts; identity goes on to the variable and the default"
 	tritonEmpty   = "an empty namespace ends triton; identity does not call it malformed"
@@ -57,7 +56,6 @@ const (
 	mockerSplits  = "the mocker makes a path of the namespace, which is split anew"
 	folded        = "identity calls malformed what the runtime completes or folds"
 	roleByFlag    = "where another flag decides the component, identity does not take the role from the mode"
-	legacyEncode  = "the legacy flag's variable is not in the table"
 	plannerConfig = "the namespace stands in --config, which identity does not read"
 )
 

@@ -96,7 +96,7 @@ var abbreviatedCases = []testCase{
 var tritonCases = []testCase{
 	{},
 	{args: "--namespace x"},
-	{args: "--n x", differs: always(oneLetter)},
+	{args: "--n x"},
 	{args: "--namesp=x"},
 	{args: "--id t"},
 	{env: "DYN_TRITON_RUNTIME_ID=t"},
@@ -108,7 +108,7 @@ var tritonCases = []testCase{
 	{env: "DYN_NAMESPACE=x", args: "--namespace=", differs: always(tritonEmpty)},
 	{env: "DYN_NAMESPACE=", differs: always(tritonEmpty)},
 	{args: "--discovery-backend mem"},
-	{args: "--d mem", differs: always(oneLetter)},
+	{args: "--d mem"},
 	{env: "DYN_DISCOVERY_BACKEND=file"},
 }
 
