@@ -1,0 +1,47 @@
+// Kubectl-dynawire is dynawire's command line: it wires manifests as the webhook wires pods, takes the wiring out again, and
+// explains what it knows. It needs no cluster. As kubectl-dynawire on the PATH it is "kubectl dynawire".
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// version is set by the build: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+// The exit codes.
+const (
+	exitOK = 0
+	// exitFound is only for --exit-code.
+	exitFound = 1
+	// exitFailed: wrong usage, or input that cannot be read.
+	exitFailed = 2
+)
+
+// errFound ends a command that found what --exit-code asks for. It has nothing to say.
+var errFound = errors.New("found")
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	switch err := root.Execute(); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFound):
+		return exitFound
+	default:
+		_, _ = fmt.Fprintln(stderr, "error:", err)
+		return exitFailed
+	}
+}
