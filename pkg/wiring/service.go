@@ -22,16 +22,7 @@ func ServiceName(namespace, component string) string {
 		hashLen = 10
 	)
 	sum := sha256.Sum256([]byte(namespace + "\x00" + component))
-	slug := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		default:
-			return '-'
-		}
-	}, namespace+"-"+component)
+	slug := Slug(namespace + "-" + component)
 	slug = strings.Trim(slug, "-")
 	if slug == "" || slug[0] >= '0' && slug[0] <= '9' {
 		slug = "d-" + slug
@@ -40,4 +31,19 @@ func ServiceName(namespace, component string) string {
 		slug = slug[:limit]
 	}
 	return strings.TrimRight(slug, "-") + "-" + hex.EncodeToString(sum[:])[:hashLen]
+}
+
+// Slug is what a name of a Kubernetes object can show of any text: lower-case letters and digits, a "-" for each other
+// character. It is not unique and may be empty or begin with a "-": callers cut it and add a hash.
+func Slug(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		default:
+			return '-'
+		}
+	}, text)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 const (
@@ -22,16 +23,7 @@ const (
 // configMapName is the ConfigMap of a key: a prefix, what can be read of the key, and a hash of all of it. Keys are
 // arbitrary ("mdc/Qwen3-32B"); names are lower-case DNS subdomains.
 func configMapName(key string) string {
-	slug := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		default:
-			return '-'
-		}
-	}, key)
+	slug := wiring.Slug(key)
 	slug = strings.Trim(slug[:min(len(slug), maxSlug)], "-")
 	if slug != "" {
 		slug += "-"
