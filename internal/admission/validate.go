@@ -44,7 +44,7 @@ func (a *Admission) validatePod(ctx context.Context, r *request) (answer, error)
 	a.Metrics.found(findings, modeOf(ns.Settings))
 	a.Recorder.Record(audit.Verdict{
 		Time: a.now(), Namespace: r.Namespace, Operation: r.Operation, User: r.UserInfo.Username,
-		Mode: modeOf(ns.Settings), Refused: !out.allowed, Pod: p.Metadata, Findings: findings,
+		Mode: modeOf(ns.Settings), Refused: !out.allowed, Object: audit.Object{APIVersion: "v1", Kind: "Pod", Metadata: p.Metadata}, Findings: findings,
 	})
 	return out, nil
 }

@@ -10,7 +10,14 @@ import (
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-// Verdict is what validation said about a pod that has findings.
+// Object is what a verdict is about.
+type Object struct {
+	APIVersion, Kind string
+	// Metadata of the object. The name is empty where only generateName is known.
+	pod.Metadata
+}
+
+// Verdict is what validation said about an object that has findings.
 type Verdict struct {
 	Time      time.Time
 	Namespace string
@@ -20,10 +27,9 @@ type Verdict struct {
 	User string
 	// Mode of the namespace.
 	Mode wiring.Mode
-	// Refused is whether the pod was turned away.
+	// Refused is whether the object was turned away.
 	Refused bool
-	// Pod is the metadata of the pod. The name is empty where only generateName is known.
-	Pod pod.Metadata
+	Object  Object
 	// Findings are all findings, warnings too.
 	Findings []validate.Finding
 }
@@ -39,10 +45,10 @@ func (v Verdict) denials() []validate.Finding {
 	return out
 }
 
-// podName is the pod's name as far as it is known.
-func (v Verdict) podName() string {
-	if v.Pod.Name != "" {
-		return v.Pod.Name
+// name is the object's name as far as it is known.
+func (o *Object) name() string {
+	if o.Name != "" {
+		return o.Name
 	}
-	return v.Pod.GenerateName
+	return o.GenerateName
 }

@@ -40,7 +40,7 @@ type knownOwner struct {
 
 // Owner implements OwnerGetter.
 func (o *Owners) Owner(ctx context.Context, v Verdict) corev1.ObjectReference {
-	for _, ref := range v.Pod.OwnerReferences {
+	for _, ref := range v.Object.OwnerReferences {
 		if ref.Controller {
 			near := corev1.ObjectReference{
 				APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: v.Namespace, Name: ref.Name, UID: types.UID(ref.UID),
@@ -52,7 +52,7 @@ func (o *Owners) Owner(ctx context.Context, v Verdict) corev1.ObjectReference {
 		}
 	}
 	return corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Pod", Namespace: v.Namespace, Name: v.podName(), UID: types.UID(v.Pod.UID),
+		APIVersion: v.Object.APIVersion, Kind: v.Object.Kind, Namespace: v.Namespace, Name: v.Object.name(), UID: types.UID(v.Object.UID),
 	}
 }
 

@@ -23,10 +23,10 @@ func controlledBy(apiVersion, kind, name string) []metav1.OwnerReference {
 }
 
 func podOf(apiVersion, kind, name, uid string) audit.Verdict {
-	return audit.Verdict{Namespace: "llm", Pod: pod.Metadata{GenerateName: "w-", OwnerReferences: []pod.OwnerReference{
+	return audit.Verdict{Namespace: "llm", Object: audit.Object{APIVersion: "v1", Kind: "Pod", Metadata: pod.Metadata{GenerateName: "w-", OwnerReferences: []pod.OwnerReference{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: "no controller"},
 		{APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: true},
-	}}}
+	}}}}
 }
 
 func TestOwner(t *testing.T) {
@@ -47,8 +47,8 @@ func TestOwner(t *testing.T) {
 		"CronJob":                       {podOf("batch/v1", "Job", "j-1", "job"), "batch/v1 CronJob j"},
 		"StatefulSet":                   {podOf("apps/v1", "StatefulSet", "s", "s"), "apps/v1 StatefulSet s"},
 		"any other controller":          {podOf("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "l", "l"), "leaderworkerset.x-k8s.io/v1 LeaderWorkerSet l"},
-		"bare pod":                      {audit.Verdict{Namespace: "llm", Pod: pod.Metadata{Name: "p"}}, "v1 Pod p"},
-		"bare pod without name":         {audit.Verdict{Namespace: "llm", Pod: pod.Metadata{GenerateName: "p-"}}, "v1 Pod p-"},
+		"bare pod":                      {audit.Verdict{Namespace: "llm", Object: audit.Object{APIVersion: "v1", Kind: "Pod", Metadata: pod.Metadata{Name: "p"}}}, "v1 Pod p"},
+		"bare pod without name":         {audit.Verdict{Namespace: "llm", Object: audit.Object{APIVersion: "v1", Kind: "Pod", Metadata: pod.Metadata{GenerateName: "p-"}}}, "v1 Pod p-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := o.Owner(t.Context(), tc.verdict)

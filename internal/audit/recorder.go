@@ -115,7 +115,7 @@ func (r *Recorder) flush(ctx context.Context) {
 func (r *Recorder) write(ctx context.Context, v Verdict) {
 	result, err := r.events.write(ctx, v)
 	if err != nil {
-		r.log.Error(err, "event about a pod was not recorded", "namespace", v.Namespace, "pod", v.podName())
+		r.log.Error(err, "event was not recorded", "namespace", v.Namespace, "kind", v.Object.Kind, "name", v.Object.name())
 	}
 	r.total.WithLabelValues(result).Inc()
 }
@@ -128,11 +128,11 @@ func (r *Recorder) logVerdict(v Verdict) {
 		rules[i], texts[i] = f.Rule, f.String()
 	}
 	owner := ""
-	for _, o := range v.Pod.OwnerReferences {
+	for _, o := range v.Object.OwnerReferences {
 		if o.Controller {
 			owner = o.Kind + "/" + o.Name
 		}
 	}
-	r.log.Info("pod has findings", "refused", v.Refused, "mode", string(v.Mode), "operation", v.Operation,
-		"namespace", v.Namespace, "pod", v.podName(), "owner", owner, "user", v.User, "rules", rules, "findings", texts)
+	r.log.Info("object has findings", "refused", v.Refused, "mode", string(v.Mode), "operation", v.Operation,
+		"namespace", v.Namespace, "kind", v.Object.Kind, "name", v.Object.name(), "owner", owner, "user", v.User, "rules", rules, "findings", texts)
 }

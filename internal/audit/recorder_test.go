@@ -34,9 +34,9 @@ func refusal(findings ...validate.Finding) audit.Verdict {
 	return audit.Verdict{
 		Time: time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC), Namespace: "llm", Operation: "CREATE", User: "alice",
 		Mode: wiring.Enforce, Refused: true, Findings: findings,
-		Pod: pod.Metadata{Name: "w-1", UID: "pod-uid", OwnerReferences: []pod.OwnerReference{
+		Object: audit.Object{APIVersion: "v1", Kind: "Pod", Metadata: pod.Metadata{Name: "w-1", UID: "pod-uid", OwnerReferences: []pod.OwnerReference{
 			{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "w", UID: "set-uid", Controller: true},
-		}},
+		}}},
 	}
 }
 
@@ -131,7 +131,7 @@ func TestRefusalIsOneLogLine(t *testing.T) {
 	var line map[string]any
 	require.NoError(t, json.Unmarshal(f.log.Bytes(), &line), "one JSON object, at once")
 	for key, want := range map[string]any{
-		"msg": "pod has findings", "refused": true, "mode": "enforce", "namespace": "llm", "pod": "w-1", "owner": "StatefulSet/w",
+		"msg": "object has findings", "refused": true, "mode": "enforce", "namespace": "llm", "kind": "Pod", "name": "w-1", "owner": "StatefulSet/w",
 		"user": "alice", "operation": "CREATE", "rules": []any{"component-mismatch"},
 		"findings": []any{"spec.containers[0].args: says prefill. [component-mismatch]"},
 	} {
@@ -148,7 +148,7 @@ func TestAdmittedFindingsAreAnotherReasonAndWarningsNoEvent(t *testing.T) {
 	f.flush()
 	require.Len(t, f.sink.events, 1)
 	assert.Equal(t, audit.ReasonFindings, f.sink.events[0].Reason)
-	assert.Equal(t, 2, strings.Count(f.log.String(), "pod has findings"))
+	assert.Equal(t, 2, strings.Count(f.log.String(), "object has findings"))
 }
 
 func TestSeveralFindingsAreNumbered(t *testing.T) {
@@ -185,7 +185,7 @@ func TestFullQueueDropsAndNeverBlocks(t *testing.T) {
 	f := newFixture()
 	for i := range 600 {
 		v := refusal(mismatch)
-		v.Pod.OwnerReferences[0].UID = fmt.Sprint("set-", i) // each a workload of its own
+		v.Object.OwnerReferences[0].UID = fmt.Sprint("set-", i) // each a workload of its own
 		f.Record(v)
 	}
 	f.flush()
