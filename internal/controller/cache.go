@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"strings"
 	"sync"
 	"unique"
 
@@ -56,10 +57,8 @@ func slim(in any) (any, error) {
 	o.ManagedFields = nil
 	o.OwnerReferences = nil
 	kept := make(map[string]string)
-	for _, key := range []string{
-		wiring.AnnotationDynamoNamespace, wiring.AnnotationValidation, wiring.AnnotationFrontendScope, wiring.AnnotationKeyValue,
-	} {
-		if v, ok := o.Annotations[key]; ok {
+	for key, v := range o.Annotations {
+		if key == wiring.AnnotationDynamoNamespace || strings.HasPrefix(key, wiring.AnnotationPrefix) {
 			kept[key] = v
 		}
 	}

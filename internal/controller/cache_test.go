@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"reflect"
 	"testing"
 
@@ -57,13 +58,18 @@ func TestCacheKeepsTheSettingsOfNamespaces(t *testing.T) {
 	ns := namespaceMetadata()
 	ns.Name = "llm"
 	ns.Labels = map[string]string{wiring.LabelDiscoveryEnabled: "true"}
-	ns.Annotations = map[string]string{wiring.AnnotationDynamoNamespace: "team-a", wiring.AnnotationKeyValue: "true", "other": "x"}
+	settings := map[string]string{
+		wiring.AnnotationDynamoNamespace: "team-a", wiring.AnnotationKeyValue: "true", wiring.AnnotationValidation: "warn",
+		wiring.AnnotationFrontendScope: "all", wiring.AnnotationProbePeriod: "5", wiring.AnnotationSystemPort: "9091", wiring.AnnotationSkip: "port",
+	}
+	ns.Annotations = maps.Clone(settings)
+	ns.Annotations["other"] = "x"
 	ns.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	out, err := slim(ns)
 	require.NoError(t, err)
 	want := namespaceMetadata()
 	want.Name = "llm"
 	want.Labels = map[string]string{wiring.LabelDiscoveryEnabled: "true"}
-	want.Annotations = map[string]string{wiring.AnnotationDynamoNamespace: "team-a", wiring.AnnotationKeyValue: "true"}
+	want.Annotations = settings
 	assert.Equal(t, want, out)
 }

@@ -25,6 +25,8 @@ const (
 
 // Annotations.
 const (
+	// AnnotationPrefix is that of all annotations of our own.
+	AnnotationPrefix = "dynawire.io/"
 	// AnnotationDynamoNamespace, on a Namespace, is the default Dynamo namespace of its pods.
 	AnnotationDynamoNamespace = "nvidia.com/dynamo-namespace"
 	// AnnotationValidation, on a Namespace: enforce (default), warn or audit.
