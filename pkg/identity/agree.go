@@ -3,8 +3,12 @@ package identity
 import "github.com/dynawire/dynawire/pkg/wiring"
 
 // Agrees reports whether the process registers in the namespace of a label: as it is, or with the worker suffix behind
-// it. A process that is told nothing takes what the mutation gives it.
+// it. A process that is told nothing takes what the mutation gives it. What stands in a planner's --config is not compared,
+// and neither is what is wrong by itself.
 func (p *Process) Agrees(label string) bool {
+	if p.Folded || p.Module != nil && p.Module.ConfigNamespace && p.Namespace.How == Argument {
+		return true
+	}
 	return !p.Namespace.Told() && p.Namespace.Text == "" || label != "" && (label == p.Namespace.Text || label == p.Registered)
 }
 
@@ -13,16 +17,34 @@ func (p *Process) RegistersIn(namespace string) string {
 	if p.Namespace.Told() || p.Namespace.Known() {
 		return p.Registered
 	}
-	if p.Suffix.Told() && p.Suffix.Sure == Unknown {
+	full := p.unfolded(namespace)
+	if isHidden(full) {
 		return ""
 	}
-	return withSuffix(namespace, p.Suffix.Text)
+	if p.Module != nil && p.Module.Syntax == SchemePath && !p.Path.Told() && refolds(full) {
+		full, _, _ = fold(full + "." + p.Component.Text + "." + p.Endpoint.Text)
+	}
+	return full
+}
+
+// unfolded is the namespace that the process is told, or else this one, with the worker suffix.
+func (p *Process) unfolded(namespace string) string {
+	if p.Namespace != (Value{}) {
+		namespace = p.Namespace.Text
+	}
+	if p.Suffix.Sure == Unknown && p.Suffix.Told() {
+		return namespace + "-" + hidden
+	}
+	return p.Module.suffixed(namespace, p.Suffix.Text)
 }
 
 // Redirectable reports whether DYN_ENDPOINT, which nobody has set, decides what the process registers as.
 func (p *Process) Redirectable() bool {
-	return p.Module != nil && p.Module.Syntax == FullPath && p.Registers && !p.Told(FlagEndpoint).Told()
+	return p.Module != nil && p.Module.Syntax == FullPath && p.Registers && !p.Told(FlagEndpoint).Told() && p.reaches(wiring.EnvEndpoint)
 }
+
+// reaches reports whether a variable that the mutation puts in front gets to the program: its own command may take it away.
+func (p *Process) reaches(name string) bool { return !p.env.cleared && !p.env.sets(name) }
 
 // Renamable reports whether the mutation can make the process register as another component: by DYN_ENDPOINT, or by
 // DYN_COMPONENT, which the sidecars read.
@@ -30,7 +52,7 @@ func (p *Process) Renamable() bool {
 	if p.Redirectable() {
 		return true
 	}
-	if p.Module == nil || !p.Registers || p.Variable(wiring.EnvComponent).Told() {
+	if p.Module == nil || !p.Registers || p.Variable(wiring.EnvComponent).Told() || !p.reaches(wiring.EnvComponent) {
 		return false
 	}
 	for i := range p.Module.Flags {
@@ -55,9 +77,10 @@ func (r *Resolution) NamespaceOf(i int) string {
 }
 
 // GivenNamespace is what DYN_NAMESPACE is to be where the user has not set it. An argument or variable that is made from
-// it was read with the pod's default; else it is the namespace that the process has.
+// it was read with the pod's default, and where a file may say the namespace it is what counts if the file does not; else
+// it is the namespace that the process has.
 func (p *Process) GivenNamespace(namespace string) string {
-	if p.env.used && p.env.namespace != "" {
+	if p.env.namespace != "" && (p.env.used || namespace == "" && p.Module != nil && p.Module.ConfigNamespace) {
 		return p.env.namespace
 	}
 	return namespace

@@ -22,9 +22,13 @@ type invocation struct {
 // module, or that it cannot be proven.
 func (e *environment) recognise(words []string, fromCommand int, set []assignment, depth int) (inv invocation) {
 	inv.set = set
+	uv := false
 	for i := 0; i < len(words); {
 		program := baseName(words[i])
-		if module, next := programModule(program, words, i); module != nil {
+		// Without a command the image's entrypoint may be the interpreter, and "uv run" may be one.
+		options := i == 0 || uv
+		uv = program == "uv"
+		if module, next := programModule(program, words, i, options); module != nil {
 			inv.module, inv.words = module, words[next:]
 			inv.fromCommand = max(0, fromCommand-next)
 			return inv
@@ -54,15 +58,15 @@ func (e *environment) recognise(words []string, fromCommand int, set []assignmen
 	return invocation{}
 }
 
-// programModule is the module that the program at words[i] runs, and the index of the first word after it.
-func programModule(program string, words []string, i int) (*Module, int) {
+// programModule is the module that the program at words[i] runs, and the index of the first word after it. options tells
+// that the interpreter's own may stand there.
+func programModule(program string, words []string, i int, options bool) (*Module, int) {
 	if isPython(program) {
 		name, next := pythonModule(words, i+1)
 		return moduleByName(name), next
 	}
-	if i == 0 && program == "-m" && len(words) > 1 {
-		// No command, and arguments for an image whose entrypoint is the interpreter.
-		return moduleByName(words[1]), 2
+	if options && program == "-m" && i+1 < len(words) {
+		return moduleByName(words[i+1]), i + 2
 	}
 	return moduleByBinary(program), i + 1
 }
@@ -158,6 +162,12 @@ type wrapper struct {
 	long []string
 	// words of its own stand between the options and the program.
 	words int
+	// verb is the subcommand that runs a program, and stands behind options of its own.
+	verb string
+	// every option takes the next word, unless its argument is joined to it with "=".
+	every bool
+	// not is an option with which it does more than that.
+	not string
 }
 
 // Programs that images and people put in front of a server. One that may run something else, or several times, is not here.
@@ -177,6 +187,13 @@ var wrappers = []wrapper{
 	{name: "time", with: "fo"},
 	{name: launcher},
 	{name: "opentelemetry-instrument"}, {name: "ddtrace-run"},
+	{name: "gosu", words: 1}, {name: "su-exec", words: 1}, {name: "s6-setuidgid", words: 1},
+	{name: "nsys", verb: "profile", every: true},
+	{name: "uv", verb: "run", with: "pwifPC", not: "--env-file", long: []string{
+		"--python", "--with", "--with-editable", "--with-requirements", "--extra", "--no-extra", "--group", "--no-group", "--only-group",
+		"--package", "--project", "--directory", "--index", "--default-index", "--index-url", "--extra-index-url", "--find-links",
+		"--config-file", "--cache-dir", "--color", "--python-platform", "--link-mode", "--prerelease", "--resolution",
+	}},
 }
 
 // skipWrapper is the index of the program that a wrapper runs; false where program is no wrapper.
@@ -186,18 +203,50 @@ func skipWrapper(program string, words []string, i int) (int, bool) {
 		if w.name != program {
 			continue
 		}
-		i = skipOptions(words, i, w.with, w.long...) + w.words
-		return i, i < len(words)
+		if w.verb != "" {
+			i = skipOptions(words, i, w.with, w.long...)
+			if i >= len(words) || words[i] != w.verb {
+				return i, false
+			}
+			i++
+		}
+		first := i
+		if w.every {
+			i = skipPairs(words, i)
+		} else {
+			i = skipOptions(words, i, w.with, w.long...) + w.words
+		}
+		return i, i < len(words) && (w.not == "" || !hasOption(words[first:i], w.not))
 	}
 	return i, false
 }
 
-// skipOptions is the index of the first word that is no option. The short options in with and the long ones take the
+// skipPairs is the index of the first word that is neither an option nor an option's argument.
+func skipPairs(words []string, i int) int {
+	for i < len(words) && strings.HasPrefix(words[i], "-") {
+		if !strings.Contains(words[i], "=") {
+			i++
+		}
+		i++
+	}
+	return i
+}
+
+func hasOption(words []string, name string) bool {
+	for _, word := range words {
+		if before, _, _ := strings.Cut(word, "="); before == name {
+			return true
+		}
+	}
+	return false
+}
+
+// skipOptions is the index of the first word that is no option; -m is none, for a module follows it. The short options in with and the long ones take the
 // next word unless their argument is joined to them.
 func skipOptions(words []string, i int, with string, long ...string) int {
 	for ; i < len(words); i++ {
 		word := words[i]
-		if len(word) < 2 || word[0] != '-' {
+		if len(word) < 2 || word[0] != '-' || word == "-m" && strings.IndexByte(with, 'm') < 0 {
 			return i
 		}
 		if word == "--" {

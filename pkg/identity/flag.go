@@ -25,7 +25,7 @@ const (
 	FlagBackendWorker
 	FlagMultimodalWorker
 	FlagRerankWorker
-	// FlagConfig is a file that may hold the mode.
+	// FlagConfig is a file that may hold the mode, or a planner's settings.
 	FlagConfig
 	// FlagStage is a stage of an omni pipeline, whose name is in a file.
 	FlagStage
@@ -42,6 +42,9 @@ const (
 	FlagServeIndexer
 	// FlagWorkers is the number of runtimes that one process starts.
 	FlagWorkers
+	// FlagModel is the model to load, FlagModelName the name under which it is served; else that is FlagModel's.
+	FlagModel
+	FlagModelName
 )
 
 // FlagName is how a module spells a flag.
@@ -53,6 +56,10 @@ type FlagName struct {
 	Env string
 	// Switch is a flag without a value.
 	Switch bool
+	// EmptyIsNone: an empty value falls back to the variable; elsewhere it counts.
+	EmptyIsNone bool
+	// From: the flag, but not the variable, exists from this release on.
+	From Release
 	// Shortest is the shortest abbreviation that argparse takes in every supported release. Empty: none is.
 	Shortest string
 	// Older is shorter still and was taken in releases before Until.
@@ -70,6 +77,8 @@ type given struct {
 	inCommand bool
 	// open is an abbreviation that some release takes and another refuses.
 	open bool
+	// none is an empty value that falls back to the variable.
+	none bool
 }
 
 // flags reads the words after a module by the rules of argparse: --flag value, --flag=value, the last one wins, "--"
@@ -104,6 +113,7 @@ func (m *Module) flags(words []string, fromCommand int, r Release) (all []given,
 			g.value, value = words[i], false
 		}
 		g.off = f.Switch && strings.HasPrefix(name, "--no-")
+		g.none = f.EmptyIsNone && g.value == ""
 		if all == nil {
 			all = make([]given, 0, 4)
 		}
@@ -125,6 +135,9 @@ func isOption(word string) bool {
 func (m *Module) flag(word string, r Release) (f *FlagName, open bool) {
 	for i := range m.Flags {
 		f := &m.Flags[i]
+		if r.Before(f.From.Major, f.From.Minor) {
+			continue
+		}
 		if f.Name == word || f.Switch && strings.HasPrefix(word, "--no-") && word[len("--no-"):] == f.Name[len("--"):] {
 			return f, false
 		}

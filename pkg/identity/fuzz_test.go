@@ -16,6 +16,8 @@ func FuzzArguments(f *testing.F) {
 	f.Add("tini\n--\n/bin/bash\n-euo\npipefail\n-c\nexport A=1; exec python3 -m dynamo.trtllm --nam \"$A\" $B \"$@\"\nsh\n--modality=image_diffusion", "B=x y")
 	f.Add("timeout\n-k\n1\n2\nmpirun\n-n\n2\ntrtllm-llmapi-launch\npython3\n-Wd\n-X\nx\n-mdynamo.trtllm\n--\n--namespace\nx", "")
 	f.Add("python3\n-m\ndynamo.router\n--end\na.b.c", "DYN_ROUTER_ENDPOINT=$(DYN_NAMESPACE)\nDYN_NAMESPACE_WORKER_SUFFIX=$(")
+	f.Add("python3\n-m\ndynamo.mocker\n--end\ndyn://b..c", "DYN_NAMESPACE=a.b\nDYN_NAMESPACE_WORKER_SUFFIX=x.$(Y)")
+	f.Add("uv\nrun\n-m\ndynamo.planner\n--config={\"namespace\":\"$(A)\"}", "A=b")
 	f.Fuzz(func(t *testing.T, words, vars string) {
 		c := pod.Container{Args: strings.Split(words, "\n")}
 		for line := range strings.SplitSeq(vars, "\n") {
@@ -34,7 +36,7 @@ func FuzzArguments(f *testing.F) {
 		}
 		for i := range r.Processes {
 			r.Processes[i].Health(r.Identity.Role.Text)
-			r.Processes[i].HealthPath()
+			r.Processes[i].HealthPath(r.Identity.Role.Text)
 		}
 	})
 }

@@ -45,16 +45,21 @@ const (
 	grpcMetricsPort = 8788
 )
 
-// Health is the port of the process's health server. What runs an unrecognised command is taken at the word of its role.
+// ServesHTTP reports whether health is on the HTTP port, as a frontend has it, and not on the system port. What runs an
+// unrecognised command is taken at the word of its role.
+func (p *Process) ServesHTTP(role string) bool {
+	if p.Module == nil {
+		return role == wiring.TypeFrontend
+	}
+	return p.Module.HTTP
+}
+
+// Health is the port of the health server of a process that has that role.
 func (p *Process) Health(role string) Port {
 	switch {
-	case p.Module == nil && role == wiring.TypeFrontend:
+	case p.ServesHTTP(role):
 		return p.httpPort()
-	case p.Module == nil:
-		return p.systemPort()
-	case p.Module.HTTP:
-		return p.httpPort()
-	case p.Module.SystemPort && p.Registers:
+	case p.Module == nil || p.Module.SystemPort && p.Registers:
 		return p.systemPort()
 	}
 	return Port{}
@@ -134,10 +139,10 @@ func (p *Process) hasFile(f Flag) bool {
 	return v.Told() && (v.Text != "" || v.Sure == Unknown)
 }
 
-// HealthPath is where the process answers for its health; empty where only the running pod knows.
-func (p *Process) HealthPath() string {
+// HealthPath is where a process that has that role answers for its health; empty where only the running pod knows.
+func (p *Process) HealthPath(role string) string {
 	name := "DYN_SYSTEM_HEALTH_PATH"
-	if p.Module != nil && p.Module.HTTP {
+	if p.ServesHTTP(role) {
 		name = "DYN_HTTP_SVC_HEALTH_PATH"
 	}
 	v := p.Variable(name)

@@ -19,10 +19,22 @@ func fallback(p *pod.Pod, ns wiring.Settings) string {
 // identify puts the labels in front of what the process says, and the defaults behind it.
 func identify(p *pod.Pod, proc *Process, ns wiring.Settings) Identity {
 	id := Identity{Namespace: namespaceOf(proc, ns), Component: proc.Component, Endpoint: proc.Endpoint, Role: proc.Role}
+	if proc.Malformed {
+		id.forget(proc.Path.Name)
+	}
 	override(&id.Namespace, p, wiring.LabelNamespace)
 	override(&id.Component, p, wiring.LabelComponent)
 	override(&id.Role, p, wiring.LabelComponentType)
 	return id
+}
+
+// forget drops what a path says that is not what the module takes: it decides nothing, whatever the process makes of it.
+func (id *Identity) forget(name string) {
+	for _, v := range [...]*Value{&id.Namespace, &id.Component, &id.Endpoint} {
+		if v.Name == name {
+			*v = Value{}
+		}
+	}
 }
 
 func namespaceOf(proc *Process, ns wiring.Settings) Value {
@@ -34,7 +46,7 @@ func namespaceOf(proc *Process, ns wiring.Settings) Value {
 			Text: ns.Namespace(), How: NamespaceAnnotation, Sure: Proven,
 			Field: Field{kind: namespaceAnnotationField, key: wiring.AnnotationDynamoNamespace},
 		}
-	case proc.Malformed && proc.Module.Syntax != BareName && proc.GivenNamespace("") == "":
+	case proc.Malformed && !proc.Module.Syntax.isName() && proc.GivenNamespace("") == "":
 		return Value{} // the path that should name it cannot be read, and nothing takes its place
 	default:
 		return byDefault(wiring.DefaultNamespace)

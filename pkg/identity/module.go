@@ -10,6 +10,8 @@ import (
 type Module struct {
 	// Name is the Python module without "dynamo.".
 	Name string
+	// Main: its part "main" is a program too, and the same.
+	Main bool
 	// Binary is the program's own name where it is not run by Python.
 	Binary string
 	// Role is the component type where no role flag says more. Empty: a tool, which has none.
@@ -27,8 +29,14 @@ type Module struct {
 	Registers bool
 	// Namespace is where its own namespace comes from.
 	Namespace NamespaceSource
-	// Suffix: DYN_NAMESPACE_WORKER_SUFFIX is appended, unless an explicit endpoint replaces the namespace.
-	Suffix bool
+	// ConfigNamespace: the key "namespace" in FlagConfig comes before the variable.
+	ConfigNamespace bool
+	// NeedsNamespace: an empty namespace ends the process.
+	NeedsNamespace bool
+	// AnyName: a name with a dot in it is taken, or not known to end the process, as a path of other than three parts does.
+	AnyName bool
+	// Suffix is what becomes of DYN_NAMESPACE_WORKER_SUFFIX, unless an explicit endpoint replaces the namespace.
+	Suffix SuffixRule
 	// Syntax is how it reads FlagEndpoint and the variable behind it.
 	Syntax EndpointSyntax
 	// EmptyEndpoint: an empty endpoint counts as none; elsewhere it stops the process.
@@ -64,6 +72,29 @@ const (
 	// Scope: FlagNamespace and FlagNamespacePrefix say what it sees; it has none of its own.
 	Scope
 )
+
+// SuffixRule is what a module does with DYN_NAMESPACE_WORKER_SUFFIX.
+type SuffixRule uint8
+
+const (
+	// NoSuffix: it does not read the variable.
+	NoSuffix SuffixRule = iota
+	// AppendSuffix: the namespace gets it, whatever it ends in.
+	AppendSuffix
+	// EnsureSuffix: the namespace gets it unless it ends in it.
+	EnsureSuffix
+)
+
+// suffixed is a namespace with the worker suffix as the module appends it.
+func (m *Module) suffixed(namespace, suffix string) string {
+	switch {
+	case suffix == "" || m == nil || m.Suffix == NoSuffix:
+		return namespace
+	case m.Suffix == EnsureSuffix && (namespace == "" || strings.HasSuffix(namespace, "-"+suffix)):
+		return namespace // what becomes of an empty one is not known
+	}
+	return namespace + "-" + suffix
+}
 
 // RoleRule is a flag that decides the component and the role.
 type RoleRule struct {
@@ -112,8 +143,10 @@ func moduleByName(name string) *Module {
 	if !ok {
 		return nil
 	}
+	name = strings.TrimSuffix(name, ".__main__") // which is what Python runs of a package
+	main, isMain := strings.CutSuffix(name, ".main")
 	for i := range modules {
-		if modules[i].Name == name {
+		if modules[i].Name == name || isMain && modules[i].Main && modules[i].Name == main {
 			return &modules[i]
 		}
 	}

@@ -9,19 +9,22 @@ import "github.com/dynawire/dynawire/pkg/wiring"
 // abbreviations; where argparse does, --na became ambiguous with --nats-tls-* in 1.5, and --endp always is with --endpoint-types.
 var (
 	exactFlags = []FlagName{
-		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace},
+		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace, EmptyIsNone: true},
 		{Flag: FlagEndpoint, Name: "--endpoint", Env: wiring.EnvEndpoint},
 		{Flag: FlagBackend, Name: "--discovery-backend", Env: wiring.EnvDiscoveryBackend},
 	}
 	abbreviatedFlags = []FlagName{
-		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace, Shortest: "--nam", Older: "--na", Until: Release{1, 5}},
+		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace, EmptyIsNone: true, Shortest: "--nam", Older: "--na", Until: Release{1, 5}},
 		{Flag: FlagEndpoint, Name: "--endpoint", Env: wiring.EnvEndpoint},
 		{Flag: FlagBackend, Name: "--discovery-backend", Env: wiring.EnvDiscoveryBackend, Shortest: "--disc"},
 	}
-	sidecarFlags = append([]FlagName{
+	sidecarFlags = []FlagName{
+		{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace},
 		{Flag: FlagComponent, Name: "--component", Env: wiring.EnvComponent},
+		{Flag: FlagEndpoint, Name: "--endpoint", Env: wiring.EnvEndpoint},
+		{Flag: FlagBackend, Name: "--discovery-backend", Env: wiring.EnvDiscoveryBackend, From: Release{1, 6}},
 		{Flag: FlagMode, Name: "--disaggregation-mode", Env: "DYN_DISAGGREGATION_MODE"},
-	}, exactFlags...)
+	}
 	vllmFlags = append([]FlagName{
 		{Flag: FlagMode, Name: "--disaggregation-mode", Env: "DYN_VLLM_DISAGGREGATION_MODE"},
 		// Gone in 1.5: the flags stop the process, the variables are ignored.
@@ -31,6 +34,8 @@ var (
 		{Flag: FlagHeadless, Name: "--headless", Env: "DYN_VLLM_HEADLESS", Switch: true},
 		{Flag: FlagNodeRank, Name: "--node-rank"},
 		{Flag: FlagWorkers, Name: "--embedding-worker-processes"},
+		{Flag: FlagModel, Name: "--model"},
+		{Flag: FlagModelName, Name: "--served-model-name"},
 	}, exactFlags...)
 	omniFlags = append([]FlagName{
 		{Flag: FlagStage, Name: "--stage-id"},
@@ -48,10 +53,16 @@ var (
 		{Flag: FlagConfig, Name: "--disagg-config", Env: "DYN_SGL_DISAGG_CONFIG"},
 		{Flag: FlagNodeRank, Name: "--node-rank"},
 		{Flag: FlagWorkers, Name: "--gateway-workers", Env: "DYN_SGL_GATEWAY_WORKERS"},
+		{Flag: FlagModel, Name: "--model-path"},
+		{Flag: FlagModel, Name: "--model"},
+		{Flag: FlagModelName, Name: "--served-model-name"},
 	}, abbreviatedFlags...)
 	trtllmFlags = append([]FlagName{
 		{Flag: FlagModality, Name: "--modality", Env: "DYN_TRTLLM_MODALITY", Shortest: "--moda"},
 		{Flag: FlagMode, Name: "--disaggregation-mode", Env: "DYN_TRTLLM_DISAGGREGATION_MODE", Shortest: "--disag"},
+		{Flag: FlagModel, Name: "--model-path", Env: "DYN_TRTLLM_MODEL"},
+		{Flag: FlagModel, Name: "--model"},
+		{Flag: FlagModelName, Name: "--served-model-name", Env: "DYN_TRTLLM_SERVED_MODEL_NAME"},
 	}, abbreviatedFlags...)
 )
 
@@ -67,8 +78,8 @@ var (
 	sglangRoles = []RoleRule{
 		{Flag: FlagBackendWorker},
 		{Flag: FlagRerankWorker, From: Release{1, 6}, Component: "rerank"},
-		{Flag: FlagEncodeWorker, EnvBefore: Release{1, 5}, Component: "encode", Mute: true},
 		{Flag: FlagMode, Value: "prefill", Component: "prefill", Role: wiring.TypePrefill},
+		{Flag: FlagEncodeWorker, EnvBefore: Release{1, 5}, Component: "encode", Mute: true},
 		{Flag: FlagMode, Value: "decode", Role: wiring.TypeDecode},
 		{Flag: FlagMode, Value: "encode", Component: "encode", Mute: true},
 	}
@@ -83,8 +94,8 @@ var (
 		{Flag: FlagMode, Value: "prefill", Component: "prefill", Role: wiring.TypePrefill},
 		{Flag: FlagMode, Value: "decode", Role: wiring.TypeDecode},
 	}
-	// A sidecar's help ties no component to its mode.
-	sidecarRoles = []RoleRule{
+	// The mode of a sidecar and of the sample decides no component.
+	roleAlone = []RoleRule{
 		{Flag: FlagMode, Value: "prefill", Role: wiring.TypePrefill},
 		{Flag: FlagMode, Value: "decode", Role: wiring.TypeDecode},
 	}
@@ -99,30 +110,32 @@ var (
 )
 
 var modules = []Module{
-	worker(Module{Name: "vllm", Syntax: FullPath, ReadyAlone: true, Flags: vllmFlags, Roles: vllmRoles, Beside: vllmSide}),
+	worker(Module{Name: "vllm", Main: true, Syntax: FullPath, ReadyAlone: true, Flags: vllmFlags, Roles: vllmRoles, Beside: vllmSide}),
 	worker(Module{Name: "vllm.unified_main", Syntax: FullPath, ReadyAlone: true, Flags: vllmFlags, Roles: vllmRoles, Beside: vllmSide}),
 	worker(Module{Name: "vllm.omni", Syntax: BareName, EmptyEndpoint: true, Flags: omniFlags, Beside: lora}),
 	worker(Module{Name: "vllm.unified_omni_main", Syntax: BareName, EmptyEndpoint: true, Flags: omniFlags, Beside: lora}),
 	sidecar("vllm"), sidecar("sglang"), sidecar("trtllm"),
-	worker(Module{Name: "sglang", Syntax: FullPath, ReadyAlone: true, Abbreviations: true, Flags: sglangFlags, Roles: sglangRoles, Beside: vllmSide}),
+	worker(Module{Name: "sglang", Main: true, Syntax: FullPath, ReadyAlone: true, Abbreviations: true, Flags: sglangFlags, Roles: sglangRoles, Beside: vllmSide}),
 	worker(Module{Name: "sglang.unified_main", Syntax: FullPath, ReadyAlone: true, Abbreviations: true, Flags: sglangFlags, Roles: sglangRoles, Beside: vllmSide}),
 	worker(Module{Name: "sglang.unified_diffusion_main", Syntax: FullPath, Abbreviations: true, Flags: sglangFlags, Roles: sglangRoles, Beside: lora}),
-	worker(Module{Name: "trtllm", Syntax: FullPath, EmptyEndpoint: true, ReadyAlone: true, Abbreviations: true, Flags: trtllmFlags, Roles: trtllmRoles, Beside: kvEvents}),
+	worker(Module{Name: "trtllm", Main: true, Syntax: FullPath, EmptyEndpoint: true, ReadyAlone: true, Abbreviations: true, Flags: trtllmFlags, Roles: trtllmRoles, Beside: kvEvents}),
 	worker(Module{Name: "trtllm.unified_main", Syntax: FullPath, EmptyEndpoint: true, ReadyAlone: true, Abbreviations: true, Flags: trtllmFlags, Roles: trtllmRoles, Beside: kvEvents}),
 	worker(Module{Name: "trtllm.unified_diffusion_main", Syntax: FullPath, EmptyEndpoint: true, Abbreviations: true, Flags: trtllmFlags, Roles: trtllmRoles, Beside: kvEvents}),
 	tokenspeed("tokenspeed"), tokenspeed("tokenspeed.unified_main"),
 	{
-		Name: "triton", Role: wiring.TypeWorker, Component: "triton", Runtime: true, Registers: true, Namespace: OwnNamespace, SystemPort: true,
-		Abbreviations: true, Flags: []FlagName{
+		Name: "triton", Main: true, Role: wiring.TypeWorker, Component: "triton", Runtime: true, Registers: true, Namespace: OwnNamespace, SystemPort: true,
+		NeedsNamespace: true, Abbreviations: true, Flags: []FlagName{
 			{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace, Shortest: "--n"},
 			{Flag: FlagComponent, Name: "--id", Env: "DYN_TRITON_RUNTIME_ID"},
 			{Flag: FlagBackend, Name: "--discovery-backend", Env: wiring.EnvDiscoveryBackend, Shortest: "--d"},
 		},
 	},
 	mocker("mocker"), mocker("mocker._worker"),
-	sample("common.backend.sample_main"), sample("common.backend.sample_diffusion_main"),
+	// --disa became ambiguous in 1.5.
+	sample("common.backend.sample_main", "--disc", FlagName{Flag: FlagMode, Name: "--disaggregation-mode", Shortest: "--disag", Older: "--disa", Until: Release{1, 5}}),
+	sample("common.backend.sample_diffusion_main", "--di"),
 	{
-		Name: "frontend", Role: wiring.TypeFrontend, Component: "frontend", Runtime: true, Namespace: Scope, HTTP: true, ReadyAlone: true,
+		Name: "frontend", Main: true, Role: wiring.TypeFrontend, Component: "frontend", Runtime: true, Namespace: Scope, HTTP: true, ReadyAlone: true,
 		Abbreviations: true, Flags: []FlagName{
 			{Flag: FlagNamespace, Name: "--namespace", Env: wiring.EnvNamespace},
 			{Flag: FlagNamespacePrefix, Name: "--namespace-prefix", Env: wiring.EnvNamespacePrefix, Shortest: "--namespace-"},
@@ -149,8 +162,9 @@ var modules = []Module{
 	// Their components are kv_dc_relay_<hash of the data centre> and kv_state_agent; neither serves "generate".
 	router(Module{Name: "kv_dc_relay", Flags: namespaceEnv, Beside: []string{"health", "stats", "snapshot"}}),
 	router(Module{Name: "kv_state_agent", Component: "kv_state_agent", Flags: namespaceEnv, Beside: []string{"control", "health"}}),
-	planner(Module{Name: "planner", Component: "Planner", Endpoint: wiring.DefaultEndpoint}),
-	planner(Module{Name: "global_planner", Component: "GlobalPlanner", Beside: []string{"scale_request", "health"}}),
+	planner(Module{Name: "planner", Component: "Planner", Endpoint: wiring.DefaultEndpoint, ConfigNamespace: true},
+		FlagName{Flag: FlagConfig, Name: "--config", Shortest: "--c"}),
+	planner(Module{Name: "global_planner", Component: "GlobalPlanner", NeedsNamespace: true, Beside: []string{"scale_request", "health"}}),
 	// A client: its --namespace, --component and --endpoint name targets.
 	{Name: "common.recv_forward_pass_metrics", Runtime: true},
 	// These neither register nor discover.
@@ -164,17 +178,19 @@ var namespaceEnv = []FlagName{{Flag: FlagNamespace, Env: wiring.EnvNamespace}}
 // worker fills in what Python's workers share.
 func worker(m Module) Module {
 	m.Role, m.Component, m.Endpoint = wiring.TypeWorker, "backend", wiring.DefaultEndpoint
-	m.Runtime, m.Registers, m.SystemPort, m.Suffix = true, true, true, true
-	m.Namespace = OwnNamespace
+	m.Runtime, m.Registers, m.SystemPort = true, true, true
+	m.Namespace, m.Suffix = OwnNamespace, AppendSuffix
 	return m
 }
 
 // sidecar is the Rust process beside an engine (since 1.5): no abbreviations, the component from DYN_COMPONENT.
 func sidecar(engine string) Module {
-	return worker(Module{
+	m := worker(Module{
 		Name: engine + ".sidecar", Binary: "dynamo-" + engine + "-sidecar", Syntax: BareName, EmptyEndpoint: true,
-		ReadyAlone: true, Flags: sidecarFlags, Roles: sidecarRoles, Beside: lora,
+		ReadyAlone: true, Flags: sidecarFlags, Roles: roleAlone, Beside: lora, AnyName: true,
 	})
+	m.Suffix = EnsureSuffix
+	return m
 }
 
 // tokenspeed has a prefill component since 1.6.
@@ -190,10 +206,11 @@ func tokenspeed(name string) Module {
 	})
 }
 
-// mocker takes its namespace from DYN_NAMESPACE or from --endpoint with dyn:// in front; DYN_ENDPOINT is not read.
+// mocker takes its namespace from DYN_NAMESPACE or from --endpoint with dyn:// in front; DYN_ENDPOINT is not read. It makes
+// one path of what it has, which the runtime reads in its own way.
 func mocker(name string) Module {
 	return worker(Module{
-		Name: name, Syntax: SchemePath, Abbreviations: true, Beside: kvEvents,
+		Name: name, Syntax: SchemePath, AnyName: true, Abbreviations: true, Beside: kvEvents,
 		Flags: []FlagName{
 			{Flag: FlagNamespace, Env: wiring.EnvNamespace},
 			{Flag: FlagEndpoint, Name: "--endpoint", Shortest: "--end"},
@@ -202,6 +219,8 @@ func mocker(name string) Module {
 			{Flag: FlagPrefillWorker, Name: "--is-prefill-worker", Switch: true},
 			{Flag: FlagDecodeWorker, Name: "--is-decode-worker", Switch: true},
 			{Flag: FlagWorkers, Name: "--num-workers"},
+			{Flag: FlagModel, Name: "--model-path"},
+			{Flag: FlagModelName, Name: "--model-name"},
 		},
 		Roles: append([]RoleRule{
 			{Flag: FlagPrefillWorker, Component: "prefill", Role: wiring.TypePrefill},
@@ -211,17 +230,20 @@ func mocker(name string) Module {
 }
 
 // sample is the demonstration backend, which reads no variable for its identity or its discovery.
-func sample(name string) Module {
+func sample(name, discovery string, more ...FlagName) Module {
 	m := worker(Module{
-		Name: name, Syntax: BareName, EmptyEndpoint: true, NoBackendEnv: true, Abbreviations: true, Beside: kvEvents,
-		Flags: []FlagName{
-			{Flag: FlagNamespace, Name: "--namespace"},
-			{Flag: FlagComponent, Name: "--component"},
+		Name: name, Syntax: AnyBareName, AnyName: true, EmptyEndpoint: true, NoBackendEnv: true, Abbreviations: true, Beside: kvEvents,
+		Flags: append([]FlagName{
+			{Flag: FlagNamespace, Name: "--namespace", Shortest: "--n"},
+			{Flag: FlagComponent, Name: "--component", Shortest: "--c"},
 			{Flag: FlagEndpoint, Name: "--endpoint"},
-			{Flag: FlagBackend, Name: "--discovery-backend"},
-		},
+			{Flag: FlagBackend, Name: "--discovery-backend", Shortest: discovery},
+		}, more...),
 	})
-	m.Component, m.Namespace, m.Suffix = "sample", FlagNamespaceOnly, false
+	if len(more) > 0 {
+		m.Roles = roleAlone
+	}
+	m.Component, m.Namespace, m.Suffix = "sample", FlagNamespaceOnly, NoSuffix
 	return m
 }
 
@@ -247,13 +269,12 @@ func targetRouter(m Module) Module {
 }
 
 // planner fills in what planners share: no flag for the identity, names with capitals.
-func planner(m Module) Module {
+func planner(m Module, more ...FlagName) Module {
 	m.Role, m.Runtime, m.Registers, m.SystemPort, m.Abbreviations = wiring.TypePlanner, true, true, true, true
 	m.Namespace = OwnNamespace
-	m.Flags = []FlagName{
+	m.Flags = append([]FlagName{
 		{Flag: FlagNamespace, Env: wiring.EnvNamespace},
 		{Flag: FlagBackend, Env: wiring.EnvDiscoveryBackend},
-		{Flag: FlagConfig, Name: "--config"},
-	}
+	}, more...)
 	return m
 }

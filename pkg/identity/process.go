@@ -28,6 +28,11 @@ type Process struct {
 	// Path is the endpoint flag or variable as it was written; Malformed tells that the module does not take it.
 	Path      Value
 	Malformed bool
+	// Folded: the mocker's runtime makes other names of a path or a namespace than were meant. They are what the process
+	// registers as, and nothing to compare with labels: what they are made of is wrong by itself.
+	Folded bool
+	// NameRefused: the process ends with its namespace or its component, for a dot in it, or with a namespace that is empty.
+	NameRefused bool
 
 	// Runtime: it starts a Dynamo runtime.
 	Runtime bool
@@ -70,7 +75,7 @@ func (p *Process) Told(f Flag) Value {
 		if g.open {
 			v.Text, v.Sure = "", Unknown
 		}
-		if g.value != "" || f != FlagNamespace { // an empty --namespace falls back to the variable
+		if !g.none {
 			return v
 		}
 	}

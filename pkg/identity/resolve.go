@@ -35,11 +35,12 @@ func Resolve(p *pod.Pod, ns wiring.Settings) Resolution {
 		return Resolution{Reason: reason}
 	}
 	r := resolve(p, ns, stampedLabels{})
-	// A variable may take a label that the mutation is about to write. As long as knowing it only adds to what is known,
-	// it is known.
+	// A variable may take a label that the mutation is about to write. As long as knowing it only adds to what is known, or
+	// leaves the labels as they are, it is known.
 	for i := 0; i < maxRounds && r.mirrored(); i++ {
 		again := resolve(p, ns, r.Identity.stamps())
-		if !again.Identity.extends(&r.Identity) {
+		if !again.Identity.extends(&r.Identity) && again.Identity.stamps() != r.Identity.stamps() {
+			r.Identity.doubt(&again.Identity)
 			break
 		}
 		r = again
@@ -92,9 +93,20 @@ func (id *Identity) extends(other *Identity) bool {
 		has(id.Endpoint, other.Endpoint) && has(id.Role, other.Role)
 }
 
-// labelText is the text where a label can carry it.
+// doubt drops what would be something else once it stands on a label: then it is not written there.
+func (id *Identity) doubt(other *Identity) {
+	for _, v := range [...]struct{ mine, other *Value }{
+		{&id.Namespace, &other.Namespace}, {&id.Component, &other.Component}, {&id.Endpoint, &other.Endpoint}, {&id.Role, &other.Role},
+	} {
+		if v.mine.Text != "" && v.mine.Text != v.other.Text {
+			*v.mine = Value{How: v.mine.How, Field: v.mine.Field, Name: v.mine.Name}
+		}
+	}
+}
+
+// labelText is the text where the mutation writes it on a label.
 func labelText(v Value) string {
-	if wiring.IsLabelValue(v.Text) {
+	if wiring.IsName(v.Text) {
 		return v.Text
 	}
 	return ""

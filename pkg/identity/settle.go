@@ -1,7 +1,9 @@
 package identity
 
 import (
+	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
@@ -13,7 +15,7 @@ func (p *Process) settle() {
 	p.settleRole()
 	p.settleRank()
 	p.Endpoint = byDefault(m.Endpoint)
-	if m.Suffix {
+	if m.Suffix != NoSuffix {
 		p.Suffix = p.Variable(wiring.EnvWorkerSuffix)
 	}
 	if v := p.Told(FlagComponent); v.Told() {
@@ -21,6 +23,7 @@ func (p *Process) settle() {
 	}
 	p.settleNamespace()
 	p.settlePath()
+	p.settleRefused()
 }
 
 // byDefault is a module's own choice; nothing where it has none.
@@ -62,7 +65,12 @@ func (p *Process) settleRole() {
 		return
 	}
 	if unsure {
-		p.Role, p.Component, p.ReadyAlone = Value{}, Value{}, false
+		p.Role, p.ReadyAlone = Value{}, false
+		for i := range m.Roles {
+			if m.Roles[i].Component != "" {
+				p.Component = Value{}
+			}
+		}
 	}
 }
 
@@ -104,18 +112,21 @@ func (p *Process) settleRank() {
 // settleNamespace finds the namespace that a flag or a variable gives; an endpoint path comes later and wins.
 func (p *Process) settleNamespace() {
 	v := p.Told(FlagNamespace)
+	if config := p.configured(); config.Told() {
+		v = config
+	}
 	switch p.Module.Namespace {
 	case NoNamespace:
 		return
-	case FlagNamespaceOnly:
-		if !v.Told() {
-			v = byDefault(wiring.DefaultNamespace)
+	case FlagNamespaceOnly, OwnNamespace:
+		if !v.Told() && (p.Module.Namespace == FlagNamespaceOnly || !p.reaches(wiring.EnvNamespace)) {
+			v = byDefault(wiring.DefaultNamespace) // the mutation cannot give it another
 		}
 	case Scope:
 		if v.Told() && v.Text == "" && v.Sure == Proven {
 			v = Value{} // empty is unset: the frontend sees all
 		}
-		if prefix := p.Told(FlagNamespacePrefix); !v.Told() && (prefix.Text != "" || prefix.Sure == Unknown) {
+		if prefix := p.Told(FlagNamespacePrefix); prefix.Text != "" || prefix.Told() && prefix.Sure == Unknown { // it wins
 			v = prefix
 		}
 	case TargetNamespace:
@@ -124,19 +135,63 @@ func (p *Process) settleNamespace() {
 		}
 	}
 	p.Namespace, p.Registered = v, v.Text
-	if v.Text != "" && p.Suffix.Told() {
-		p.Registered = ""
-		if p.Suffix.Sure == Proven {
-			p.Registered = withSuffix(v.Text, p.Suffix.Text)
-		}
+	p.settleSuffix()
+}
+
+// settleSuffix finds the full namespace that goes with what a flag or a variable gives.
+func (p *Process) settleSuffix() {
+	v := p.Namespace
+	if v == (Value{}) || v.Sure == Unknown || !p.Suffix.Told() {
+		return
+	}
+	p.Registered = ""
+	if p.Suffix.Sure == Proven {
+		p.Registered = p.Module.suffixed(v.Text, p.Suffix.Text)
+	}
+	if p.Registered == v.Text {
+		p.Namespace.Text = p.withoutSuffix(v.Text)
 	}
 }
 
-func withSuffix(namespace, suffix string) string {
-	if suffix == "" {
-		return namespace
+// configured is the namespace that FlagConfig gives in its text. A file, like an envFrom, may give another; that is not
+// suspected.
+func (p *Process) configured() Value {
+	if !p.Module.ConfigNamespace {
+		return Value{}
 	}
-	return namespace + "-" + suffix
+	config := p.Told(FlagConfig)
+	if !strings.HasPrefix(strings.TrimSpace(config.raw), "{") {
+		return Value{}
+	}
+	var keys map[string]json.RawMessage
+	if isHidden(config.raw) || json.Unmarshal([]byte(config.raw), &keys) != nil || keys == nil {
+		return config.part("")
+	}
+	text, ok := keys["namespace"]
+	if !ok {
+		return Value{}
+	}
+	var namespace *string
+	if json.Unmarshal(text, &namespace) != nil || namespace == nil {
+		return config.part("") // no string: the process ends
+	}
+	return p.value(config.How, config.Field, config.Name, *namespace)
+}
+
+// settleRefused finds out whether the process ends with its names. Most modules make a path of them, which must have
+// three parts.
+func (p *Process) settleRefused() {
+	m := p.Module
+	if !p.Runtime || m.Namespace == NoNamespace || m.Namespace == Scope {
+		return
+	}
+	namespace := p.Namespace.Text
+	if p.Namespace == (Value{}) && m.Namespace == OwnNamespace {
+		namespace = p.env.namespace // which the mutation gives it
+	}
+	dotted := func(name string) bool { return strings.IndexByte(name, '.') >= 0 }
+	p.NameRefused = !m.AnyName && (dotted(namespace) || dotted(p.Component.Text) || !p.Path.Told() && dotted(p.Suffix.Text)) ||
+		m.NeedsNamespace && p.Namespace.Sure == Proven && p.Namespace.Text == ""
 }
 
 // settleOpen takes back the defaults of a process that may have more arguments than can be read.

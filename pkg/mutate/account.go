@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"cmp"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -20,7 +21,8 @@ func (m *mutation) account() {
 	if m.resolution.Tuning.SkipServiceAccount {
 		return
 	}
-	if m.options.ServiceAccount != "" && ownAccount(spec.ServiceAccountName) == "" {
+	own := m.ownAccount()
+	if m.options.ServiceAccount != "" && (own == "" || own == m.options.ServiceAccount && spec.ServiceAccountName == "") {
 		var account any = m.options.ServiceAccount
 		m.put(accountPath, spec.ServiceAccountName, account)
 		m.put(deprecatedAccountPath, spec.ServiceAccount, account)
@@ -41,8 +43,10 @@ func (m *mutation) put(path, old string, value any) {
 	}
 }
 
-// ownAccount is the account that the user chose; empty where that is nobody's choice.
-func ownAccount(name string) string {
+// ownAccount is the account that the user chose; empty where that is nobody's choice. In a manifest the deprecated field
+// counts where the other one is empty (kubernetes pkg/apis/core/v1/conversion.go, v1.36); the API server sends both.
+func (m *mutation) ownAccount() string {
+	name := cmp.Or(m.pod.Spec.ServiceAccountName, m.pod.Spec.ServiceAccount)
 	if name == defaultAccount {
 		return ""
 	}
@@ -51,10 +55,10 @@ func ownAccount(name string) string {
 
 // finalAccount is the account that the pod runs under after the mutation.
 func (m *mutation) finalAccount() string {
-	name := m.pod.Spec.ServiceAccountName
+	own := m.ownAccount()
 	switch {
-	case ownAccount(name) != "":
-		return name
+	case own != "":
+		return own
 	case m.options.ServiceAccount != "" && !m.resolution.Tuning.SkipServiceAccount:
 		return m.options.ServiceAccount
 	default:

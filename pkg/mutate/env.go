@@ -114,7 +114,7 @@ func has(c *pod.Container, name string) bool {
 }
 
 func labelText(text string) string {
-	if wiring.IsLabelValue(text) {
+	if wiring.IsName(text) {
 		return text
 	}
 	return ""
@@ -123,7 +123,7 @@ func labelText(text string) string {
 // namespaceVariable is DYN_NAMESPACE for what has a namespace of its own to register in, and what a frontend's scope asks for.
 func (m *mutation) namespaceVariable(p *identity.Process, n names) (name, value string) {
 	value = labelText(p.GivenNamespace(n.namespace))
-	switch namespaceSource(p, n) {
+	switch p.NamespaceSource(n.role) {
 	case identity.OwnNamespace:
 		return wiring.EnvNamespace, value
 	case identity.Scope:
@@ -139,20 +139,6 @@ func (m *mutation) namespaceVariable(p *identity.Process, n names) (name, value 
 	return "", "" // a router's DYN_NAMESPACE would redirect it from its targets
 }
 
-// namespaceSource is the module's; for a program of the user's own it goes by its role.
-func namespaceSource(p *identity.Process, n names) identity.NamespaceSource {
-	switch {
-	case p.Module != nil:
-		return p.Module.Namespace
-	case n.role == wiring.TypeFrontend:
-		return identity.Scope
-	case n.role == wiring.TypeRouter:
-		return identity.TargetNamespace
-	default:
-		return identity.OwnNamespace
-	}
-}
-
 // scopeUndeclared reports whether the pod has a frontend for which nobody declares a namespace or a scope, so that
 // upstream's "all namespaces" stays.
 func (m *mutation) scopeUndeclared() bool {
@@ -161,7 +147,7 @@ func (m *mutation) scopeUndeclared() bool {
 	}
 	for i := range m.resolution.Processes {
 		p := &m.resolution.Processes[i]
-		if namespaceSource(p, m.names(i)) == identity.Scope && !p.TellsScope() {
+		if p.NamespaceSource(m.resolution.RoleOf(i)) == identity.Scope && !p.TellsScope() {
 			return true
 		}
 	}
@@ -175,20 +161,10 @@ func endpointPath(p *identity.Process, n names) string {
 		return ""
 	}
 	namespace := p.RegistersIn(n.namespace)
-	if !isPart(namespace) || !isPart(n.component) || !isPart(n.endpoint) {
+	if !wiring.IsName(namespace) || !wiring.IsName(n.component) || !wiring.IsName(n.endpoint) {
 		return ""
 	}
 	return namespace + "." + n.component + "." + n.endpoint
-}
-
-// isPart reports whether a name can be one of the three parts of an endpoint path.
-func isPart(name string) bool {
-	for i := 0; i < len(name); i++ {
-		if name[i] == '.' {
-			return false
-		}
-	}
-	return wiring.IsLabelValue(name)
 }
 
 // registers reports whether the process has an endpoint of its own. A labelled program of the user's is taken to have one,

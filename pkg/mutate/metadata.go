@@ -18,6 +18,13 @@ type labelSet struct {
 type annotationSet struct {
 	Scope   string `json:"dynawire.io/frontend-scope,omitempty"`
 	Account string `json:"dynawire.io/service-account,omitempty"`
+	Assumed string `json:"dynawire.io/namespace-assumed,omitempty"`
+}
+
+// Metadata is the metadata of a template that has none, as the patch writes it.
+type Metadata struct {
+	Labels      labelSet      `json:"labels"`
+	Annotations annotationSet `json:"annotations,omitzero"`
 }
 
 const enabled = "true"
@@ -30,13 +37,27 @@ var (
 	backendLabelPath   = labelsPath + "/" + escape(wiring.LabelDiscoveryBackend)
 )
 
-// labels stamps what is known and leaves every label that is there.
-func (m *mutation) labels() {
+// metadata stamps the labels and the annotations, as one addition where the pod has no metadata to add them to.
+func (m *mutation) metadata() {
+	labels, annotations := m.labelSet(), m.annotationSet()
+	if !m.pod.Metadata.Given {
+		m.add(metadataPath, Metadata{labels, annotations})
+		return
+	}
+	m.labels(labels)
+	m.annotations(annotations)
+}
+
+func (m *mutation) labelSet() labelSet {
 	id := &m.resolution.Identity
-	set := labelSet{
+	return labelSet{
 		Namespace: labelValue(id.Namespace), Component: labelValue(id.Component), Type: labelValue(id.Role),
 		Enabled: enabled, Backend: wiring.BackendKubernetes,
 	}
+}
+
+// labels stamps what is known and leaves every label that is there.
+func (m *mutation) labels(set labelSet) {
 	if m.pod.Metadata.Labels == nil {
 		m.add(labelsPath, set)
 		return
@@ -54,18 +75,18 @@ func (m *mutation) label(key, path, value string) {
 	}
 }
 
-// labelValue is the text where a label can carry it: with another the API server would refuse the pod and name a label
-// that the user never wrote.
+// labelValue is the text where it is a name: one that no label can carry would have the API server refuse the pod for a
+// label that the user never wrote.
 func labelValue(v identity.Value) string {
-	if wiring.IsLabelValue(v.Text) {
+	if wiring.IsName(v.Text) {
 		return v.Text
 	}
 	return ""
 }
 
-// annotations stamps the account that the reconciler has to bind, and the scope of a frontend that is told none: once
-// the pod has its namespace label, nothing else tells it from one that asks for that namespace.
-func (m *mutation) annotations() {
+// annotationSet is the account that the reconciler has to bind, and what nothing else tells once the pod has its namespace
+// label: that a frontend is told no scope, and that nobody declared the namespace.
+func (m *mutation) annotationSet() annotationSet {
 	var set annotationSet
 	account := m.finalAccount()
 	if account != wiring.ServiceAccount && m.pod.Metadata.Annotations[wiring.AnnotationServiceAccount] != account {
@@ -74,6 +95,14 @@ func (m *mutation) annotations() {
 	if m.scopeUndeclared() {
 		set.Scope = string(wiring.ScopeAll)
 	}
+	known := m.pod.Metadata.Annotations
+	if p := m.resolution.AssumedNamespace(known, m.options.Namespace); p != nil && known[wiring.AnnotationNamespaceAssumed] != p.Container.Name {
+		set.Assumed = p.Container.Name
+	}
+	return set
+}
+
+func (m *mutation) annotations(set annotationSet) {
 	if set == (annotationSet{}) {
 		return
 	}
@@ -86,5 +115,8 @@ func (m *mutation) annotations() {
 	}
 	if set.Account != "" {
 		m.add(accountAnnotationPath, set.Account)
+	}
+	if set.Assumed != "" {
+		m.add(assumedAnnotationPath, set.Assumed)
 	}
 }

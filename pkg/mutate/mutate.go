@@ -44,8 +44,7 @@ func Pod(p *pod.Pod, o Options) Result {
 // wire is the patch for a pod that is Dynamo's.
 func wire(p *pod.Pod, o Options, r identity.Resolution) Result {
 	m := mutation{pod: p, options: o, resolution: &r, patch: make([]jsonpatch.Operation, 0, 24)}
-	m.labels()
-	m.annotations()
+	m.metadata()
 	m.account()
 	for i := range r.Processes {
 		m.process(&r.Processes[i], m.names(i))

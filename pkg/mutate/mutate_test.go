@@ -91,7 +91,7 @@ func TestEnvTable(t *testing.T) {
 		{"in front of the user's", nil, container("python3 -m dynamo.vllm", env("A", "$(POD_NAME)", "DYN_SYSTEM_PORT", "9090")),
 			all + "DYN_NAMESPACE DYN_COMPONENT DYN_ENDPOINT DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS A DYN_SYSTEM_PORT"},
 		{"an explicit endpoint", nil, container("python3 -m dynamo.vllm --endpoint a.b.c", nil), all + "DYN_NAMESPACE DYN_COMPONENT DYN_SYSTEM_PORT DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"},
-		{"an endpoint that cannot be read", nil, container("python3 -m dynamo.vllm --endpoint a.b.${C}", nil), all + "DYN_NAMESPACE DYN_COMPONENT DYN_SYSTEM_PORT"},
+		{"an endpoint that cannot be read", nil, container("python3 -m dynamo.vllm --endpoint a.b.${C}", nil), all + "DYN_SYSTEM_PORT"},
 		{"mocker has no DYN_ENDPOINT", nil, container("python3 -m dynamo.mocker", nil), all + "DYN_NAMESPACE DYN_COMPONENT DYN_SYSTEM_PORT DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"},
 		{"omni takes it for a name", nil, container("python3 -m dynamo.vllm.omni", nil), all + "DYN_NAMESPACE DYN_COMPONENT DYN_SYSTEM_PORT DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"},
 		{"sidecar too", nil, container("dynamo-vllm-sidecar", nil), all + "DYN_NAMESPACE DYN_COMPONENT DYN_SYSTEM_PORT DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"},
@@ -195,7 +195,7 @@ func TestLabels(t *testing.T) {
 	assert.Equal(t, want, labels(label("app", "x", wiring.LabelComponentType, "default"), prefill), "what is there stays")
 	unknown := labels(nil, container("python3 -m dynamo.vllm --endpoint ${NS}.b.c", nil))
 	assert.NotContains(t, unknown, wiring.LabelNamespace)
-	assert.Equal(t, "b", unknown[wiring.LabelComponent])
+	assert.NotContains(t, unknown, wiring.LabelComponent)
 	assert.NotContains(t, labels(nil, container("python3 -m dynamo.vllm --namespace a@b", nil)), wiring.LabelNamespace, "no label can carry it")
 	own := labels(label(wiring.LabelDiscoveryEnabled, "true"), container("/server", nil))
 	assert.NotContains(t, own, wiring.LabelComponent)
@@ -245,6 +245,8 @@ func TestPortsAndProbes(t *testing.T) {
 		{"worker of one's own", label(wiring.LabelComponentType, "worker"), container("/server", nil), "/health system 1", "system:9090"},
 		{"component of one's own", label(wiring.LabelComponent, "x"), container("/server", nil), "-", "system:9090"},
 		{"frontend of one's own", label(wiring.LabelComponentType, "frontend"), container("/server", nil), "/health http 10", "http:8000"},
+		{"frontend of one's own with health elsewhere", label(wiring.LabelComponentType, "frontend"),
+			container("/server", env("DYN_HTTP_SVC_HEALTH_PATH", "/up", "DYN_SYSTEM_HEALTH_PATH", "/ready")), "/up http 10", "http:8000"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := wired(t, podOf(tc.metadata, tc.c), options).Spec.Containers[0]
@@ -291,6 +293,11 @@ func TestServiceAccount(t *testing.T) {
 	check(mutated("default", mutate.Options{}, nil), "default", "default")
 	check(mutated("", mutate.Options{}, nil), "", "default")
 	check(mutated(wiring.ServiceAccount, options, nil), wiring.ServiceAccount, "")
+
+	// A manifest may have the deprecated field alone.
+	deprecated := mutated("", options, object{"serviceAccount": "own"})
+	assert.Equal(t, []string{"", "own", "own"}, []string{deprecated.Spec.ServiceAccountName, deprecated.Spec.ServiceAccount, deprecated.Metadata.Annotations[wiring.AnnotationServiceAccount]})
+	check(mutated("", options, object{"serviceAccount": "default"}), wiring.ServiceAccount, "")
 
 	automount := func(p *pod.Pod) any {
 		if p.Spec.AutomountServiceAccountToken == nil {
@@ -385,6 +392,44 @@ func TestFrontendPortGetsItsName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := wired(t, podOf(nil, container("python3 -m dynamo.frontend", object{"ports": tc.ports})), mutate.Options{})
 			assert.Equal(t, tc.want, p.Spec.Containers[0].Ports)
+		})
+	}
+}
+
+// Whatever a pod leaves out or has as null is there after the patch, whose every path has its parent.
+func TestAbsentParents(t *testing.T) {
+	const containers = `"spec":{"containers":[{"name":"c","command":["python3","-m","dynamo.vllm"]%s}]}`
+	frontend := strings.Replace(containers, "vllm", "frontend", 1)
+	for name, c := range map[string]struct {
+		metadata, fields, spec string
+		first                  string // the paths that begin with the first missing parent
+	}{
+		"no metadata":             {"", "", containers, "/metadata"},
+		"metadata null":           {`"metadata":null,`, "", containers, "/metadata"},
+		"metadata empty":          {`"metadata":{},`, "", containers, "/metadata/labels"},
+		"labels null":             {`"metadata":{"labels":null,"futureField":1},`, "", containers, "/metadata/labels"},
+		"labels empty":            {`"metadata":{"labels":{}},`, "", containers, "/metadata/labels/nvidia.com~1dynamo-namespace"},
+		"no metadata, frontend":   {"", "", frontend, "/metadata"},
+		"no annotations":          {`"metadata":{"labels":{}},`, "", frontend, "/metadata/labels/nvidia.com~1dynamo-namespace"},
+		"annotations null":        {`"metadata":{"annotations":null},`, "", frontend, "/metadata/labels"},
+		"env and ports null":      {`"metadata":{},`, `,"env":null,"ports":null,"readinessProbe":null`, containers, "/metadata/labels"},
+		"env and ports empty":     {`"metadata":{},`, `,"env":[],"ports":[]`, containers, "/metadata/labels"},
+		"env of names and future": {`"metadata":{},`, `,"env":[{"name":"A","futureField":1}],"futureField":{}`, containers, "/metadata/labels"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := []byte("{" + c.metadata + strings.Replace(c.spec, "%s", c.fields, 1) + "}")
+			r := mutate.Pod(decode(t, data), mutate.Options{})
+			require.NotEmpty(t, r.Patch)
+			assert.Equal(t, c.first, r.Patch[0].Path)
+			after := decode(t, assertSettled(t, data, mutate.Options{}))
+			assert.Equal(t, "true", after.Metadata.Labels[wiring.LabelDiscoveryEnabled])
+			if strings.Contains(c.spec, "frontend") {
+				assert.Equal(t, "all", after.Metadata.Annotations[wiring.AnnotationFrontendScope])
+			}
+			main := after.Spec.Containers[0]
+			assert.NotEmpty(t, main.Env)
+			assert.NotEmpty(t, main.Ports)
+			assert.NotNil(t, main.ReadinessProbe)
 		})
 	}
 }

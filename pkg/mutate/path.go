@@ -41,6 +41,7 @@ func pathsOf(at identity.Field) *paths {
 
 // The pointers of what is stamped on the pod; "~1" is "/" (RFC 6901).
 const (
+	metadataPath    = "/metadata"
 	labelsPath      = "/metadata/labels"
 	annotationsPath = "/metadata/annotations"
 
@@ -52,6 +53,7 @@ const (
 var (
 	accountAnnotationPath = annotationsPath + "/" + escape(wiring.AnnotationServiceAccount)
 	scopeAnnotationPath   = annotationsPath + "/" + escape(wiring.AnnotationFrontendScope)
+	assumedAnnotationPath = annotationsPath + "/" + escape(wiring.AnnotationNamespaceAssumed)
 )
 
 // escape writes a key as part of a JSON pointer.

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/dynawire/dynawire/pkg/identity"
-	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 // Port is a container port as the patch writes it.
@@ -42,7 +41,7 @@ var frontendProbe = Probe{PeriodSeconds: 10, TimeoutSeconds: 3, FailureThreshold
 // health names the port of the health server, and has the kubelet ask there for readiness where the container has no
 // readiness probe and the process can become ready.
 func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealth bool) {
-	frontend := n.role == wiring.TypeFrontend && p.Module == nil || p.Module != nil && p.Module.HTTP
+	frontend := p.ServesHTTP(n.role)
 	if p.Module == nil && !frontend && !registers(p, n) {
 		return
 	}
@@ -65,18 +64,18 @@ func (m *mutation) health(p *identity.Process, n names, at *paths, endpointHealt
 		name = port.Name
 	}
 	if p.Container.ReadinessProbe == nil && !port.Closed && (frontend || becomesReady(p, endpointHealth)) {
-		m.probe(p, at, port, name, frontend)
+		m.probe(p, n, at, port, name)
 	}
 }
 
 // probe adds the readiness probe, to the port by its name, or by its number where it has none.
-func (m *mutation) probe(p *identity.Process, at *paths, port identity.Port, name string, frontend bool) {
-	tuning, path := &m.resolution.Tuning, p.HealthPath()
+func (m *mutation) probe(p *identity.Process, n names, at *paths, port identity.Port, name string) {
+	tuning, path := &m.resolution.Tuning, p.HealthPath(n.role)
 	if tuning.SkipProbe || path == "" {
 		return
 	}
 	probe := workerProbe
-	if frontend {
+	if p.ServesHTTP(n.role) {
 		probe = frontendProbe
 	}
 	if tuning.ProbePeriod != 0 {

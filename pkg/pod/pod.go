@@ -11,6 +11,12 @@ import (
 type Pod struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     Spec     `json:"spec"`
+	Status   Status   `json:"status"`
+}
+
+// Status is what is read of corev1.PodStatus.
+type Status struct {
+	Phase string `json:"phase"`
 }
 
 // Metadata is what is read of metav1.ObjectMeta.
@@ -22,6 +28,25 @@ type Metadata struct {
 	Labels          map[string]string `json:"labels"`
 	Annotations     map[string]string `json:"annotations"`
 	OwnerReferences []OwnerReference  `json:"ownerReferences"`
+	// DeletionTimestamp is empty unless the pod is being deleted.
+	DeletionTimestamp string `json:"deletionTimestamp"`
+
+	// Given tells that the object has metadata; what is decoded without, or with null, has not.
+	Given bool `json:"-"`
+}
+
+// plainMetadata is Metadata without its decoder.
+type plainMetadata Metadata
+
+// UnmarshalJSONFrom tells metadata that is empty from metadata that is not there.
+func (m *Metadata) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == 'n' {
+		*m = Metadata{}
+		_, err := dec.ReadToken()
+		return err
+	}
+	m.Given = true
+	return json.UnmarshalDecode(dec, (*plainMetadata)(m))
 }
 
 // OwnerReference is what is read of metav1.OwnerReference.

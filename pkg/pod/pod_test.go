@@ -14,7 +14,7 @@ import (
 func TestDecode(t *testing.T) {
 	p, err := pod.Decode([]byte(`{
 		"kind": "Pod", "future": {"x": [1, "y", null]},
-		"metadata": {"generateName": "a-", "namespace": "n", "uid": "u", "labels": {"a": "1"}, "annotations": null, "managedFields": [{"fieldsV1": {"f:x": {}}}],
+		"metadata": {"generateName": "a-", "namespace": "n", "uid": "u", "deletionTimestamp": "2026-01-02T03:04:05Z", "labels": {"a": "1"}, "annotations": null, "managedFields": [{"fieldsV1": {"f:x": {}}}],
 			"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "v", "controller": true}]},
 		"spec": {
 			"serviceAccountName": "default", "serviceAccount": "default", "automountServiceAccountToken": false,
@@ -33,7 +33,7 @@ func TestDecode(t *testing.T) {
 	no := false
 	assert.Equal(t, &pod.Pod{
 		Metadata: pod.Metadata{
-			GenerateName: "a-", Namespace: "n", UID: "u", Labels: map[string]string{"a": "1"},
+			Given: true, GenerateName: "a-", Namespace: "n", UID: "u", DeletionTimestamp: "2026-01-02T03:04:05Z", Labels: map[string]string{"a": "1"},
 			OwnerReferences: []pod.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "r", UID: "v", Controller: true}},
 		},
 		Spec: pod.Spec{
@@ -56,7 +56,16 @@ func TestDecode(t *testing.T) {
 				{ServiceAccountToken: &pod.TokenProjection{Audience: "a", Path: "token"}}, {},
 			}}}, {Name: "w"}},
 		},
+		Status: pod.Status{Phase: "Pending"},
 	}, p)
+}
+
+func TestMetadataIsGiven(t *testing.T) {
+	for text, given := range map[string]bool{`{}`: false, `{"metadata": null}`: false, `{"metadata": {}}`: true, `{"metadata": {"labels": null}}`: true} {
+		p, err := pod.Decode([]byte(text))
+		require.NoError(t, err, text)
+		assert.Equal(t, given, p.Metadata.Given, text)
+	}
 }
 
 func TestDecodeRefuses(t *testing.T) {

@@ -1,5 +1,7 @@
 package wiring
 
+import "strings"
+
 // maxLabelValue is the API's bound for a label's value.
 const maxLabelValue = 63
 
@@ -21,10 +23,14 @@ func isAlphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// Namespace is the default Dynamo namespace that the Namespace declares; empty where it declares none, or one that no
-// label can carry.
+// IsName reports whether value can name a Dynamo namespace, component or endpoint of a pod: a label can carry it, and it
+// has no dot, which separates the three in an endpoint path. Dynamo itself refuses nothing but the dot.
+func IsName(value string) bool { return IsLabelValue(value) && strings.IndexByte(value, '.') < 0 }
+
+// Namespace is the default Dynamo namespace that the Namespace declares; empty where it declares none, or one that is no
+// name.
 func (s Settings) Namespace() string {
-	if IsLabelValue(s.DynamoNamespace) {
+	if IsName(s.DynamoNamespace) {
 		return s.DynamoNamespace
 	}
 	return ""

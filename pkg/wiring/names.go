@@ -31,6 +31,8 @@ const (
 	AnnotationDynamoNamespace = "nvidia.com/dynamo-namespace"
 	// AnnotationValidation, on a Namespace: enforce (default), warn or audit.
 	AnnotationValidation = "dynawire.io/validation"
+	// AnnotationRules, on a Namespace: RULE=ACTION, with commas, in place of what the mode says. See Settings.Rules.
+	AnnotationRules = "dynawire.io/validation-rules"
 	// AnnotationFrontendScope, on a pod or a Namespace: exact (default), prefix or all.
 	AnnotationFrontendScope = "dynawire.io/frontend-scope"
 	// AnnotationEndpoint, on a pod whose command is not a Dynamo module: the endpoint that it serves.
@@ -40,6 +42,9 @@ const (
 	// AnnotationServiceAccount is stamped on a wired pod that keeps an account other than ServiceAccount, so that the
 	// reconciler can bind that account while it watches nothing but metadata.
 	AnnotationServiceAccount = "dynawire.io/service-account"
+	// AnnotationNamespaceAssumed is stamped on a wired pod whose Dynamo namespace nobody declared though an envFrom may hold
+	// it: the container that has the envFrom. Once the pod has its label and the variable, nothing else tells.
+	AnnotationNamespaceAssumed = "dynawire.io/namespace-assumed"
 )
 
 // Environment variables that Dynamo's runtime reads (ai-dynamo/dynamo lib/runtime/src/config/environment_names.rs).

@@ -36,6 +36,8 @@ type Settings struct {
 	FrontendScope Scope
 	// Validation is empty where the Namespace declares none, which means Enforce.
 	Validation Mode
+	// Rules are what happens to findings of single rules, by id, whatever Validation says. The ids are not checked here.
+	Rules map[string]Action
 	// Tuning is what the Namespace asks for where a pod asks for nothing else.
 	Tuning Tuning
 }
@@ -44,6 +46,9 @@ type Settings struct {
 // a typo must not stop a rollout.
 func SettingsOf(annotations map[string]string) (s Settings, warnings []string) {
 	s.DynamoNamespace = annotations[AnnotationDynamoNamespace]
+	if s.DynamoNamespace != "" && s.Namespace() == "" {
+		warnings = append(warnings, unknownValue(AnnotationDynamoNamespace, s.DynamoNamespace, "letters, digits, '-' and '_', at most 63", DefaultNamespace))
+	}
 	switch m := Mode(annotations[AnnotationValidation]); m {
 	case "", Enforce, Warn, Audit:
 		s.Validation = m
@@ -56,6 +61,8 @@ func SettingsOf(annotations map[string]string) (s Settings, warnings []string) {
 	default:
 		warnings = append(warnings, unknownValue(AnnotationFrontendScope, string(sc), "exact, prefix or all", "exact"))
 	}
+	rules, bad := rulesOf(annotations[AnnotationRules])
+	s.Rules, warnings = rules, append(warnings, bad...)
 	tuning, bad := Tuning{}.over(annotations)
 	s.Tuning = tuning
 	return s, append(warnings, bad...)

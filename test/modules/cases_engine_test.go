@@ -48,6 +48,9 @@ var omniCases = []testCase{
 	{args: "--endpoint ''"},
 	{env: "DYN_ENDPOINT="},
 	{env: "DYN_NAMESPACE="},
+	{env: "DYN_NAMESPACE= DYN_NAMESPACE_WORKER_SUFFIX=s"},
+	{env: "DYN_NAMESPACE=x", args: "--namespace="},
+	{args: "--namespace x.y"},
 	{args: "--namespac x", ends: always("an unknown flag")},
 	{args: "--discovery-backend mem"},
 	{env: "DYN_DISCOVERY_BACKEND=file"},
@@ -70,11 +73,14 @@ var sglangRoles = []testCase{
 	{args: "--multimodal-worker", ends: only("1.5.1 1.6.1", gone)},
 	{env: "DYN_SGL_MULTIMODAL_ENCODE_WORKER=true", ends: only("1.5.1 1.6.1", gone)},
 	{env: "DYN_SGL_EMBEDDING_WORKER=true"},
-	{args: "--embedding-worker --disaggregation-mode prefill", differs: always(roleByFlag)},
-	{env: "DYN_SGL_EMBEDDING_WORKER=true", args: "--disaggregation-mode prefill", differs: always(roleByFlag)},
+	{args: "--embedding-worker --disaggregation-mode prefill"},
+	{env: "DYN_SGL_EMBEDDING_WORKER=true", args: "--disaggregation-mode prefill"},
 	{args: "--image-diffusion-worker"},
 	{env: "DYN_SGL_IMAGE_DIFFUSION_WORKER=true"},
 	{args: "--no-embedding-worker --disaggregation-mode prefill"},
+	{args: "--multimodal-encode-worker --disaggregation-mode prefill", in: "1.3.1"},
+	{args: "--video-generation-worker --disaggregation-mode decode"},
+	{args: "--rerank-worker --disaggregation-mode decode", ends: always("a reranker has no phases")},
 	{env: "DYN_SGL_MULTIMODAL_WORKER=true", ends: only("1.5.1 1.6.1", gone)},
 	{env: "DYN_DISAGGREGATION_MODE=prefill"},
 }
@@ -97,7 +103,8 @@ var trtllmRoles = []testCase{
 	{args: "--modality text --disaggregation-mode prefill"},
 	{args: "--moda image_diffusion"},
 	{env: "DYN_TRTLLM_MODALITY=image_diffusion"},
-	{args: "--modality video_diffusion --disaggregation-mode prefill", differs: always(roleByFlag)},
+	{args: "--modality video_diffusion --disaggregation-mode prefill"},
+	{args: "--disaggregation-mode decode", env: "DYN_TRTLLM_MODALITY=image_diffusion"},
 }
 
 var tokenspeedRoles = []testCase{

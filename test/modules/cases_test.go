@@ -10,7 +10,8 @@ var modules = []module{
 	{name: "tokenspeed", cases: join(workerCases, exactCases, dottedCases, tokenspeedRoles)},
 	{name: "triton", always: "--model-repository /models", cases: tritonCases},
 	{name: "mocker", cases: mockerCases},
-	{name: "common.backend.sample_main", cases: sampleCases},
+	{name: "common.backend.sample_main", cases: join(sampleCases, sampleModes)},
+	{name: "common.backend.sample_diffusion_main", cases: sampleCases},
 	{name: "frontend", cases: frontendCases},
 	{name: "router", cases: targetRouterCases},
 	{name: "thunderagent_router", cases: targetRouterCases},
@@ -24,40 +25,26 @@ var modules = []module{
 
 // notAsked are the rows of the table that nothing here checks, and why.
 var notAsked = map[string]string{
-	"vllm.unified_main":                    "1.3 only; it takes vllm's parser and starts its engine around it",
-	"vllm.unified_omni_main":               "1.3 only; it takes vllm.omni's parser and starts its engine around it",
-	"sglang.unified_main":                  "1.3 only; it takes sglang's parser and starts its engine around it",
-	"sglang.unified_diffusion_main":        "1.3 only; it takes sglang's parser and starts its engine around it",
-	"trtllm.unified_main":                  "1.3 only; it takes trtllm's parser and starts its engine around it",
-	"trtllm.unified_diffusion_main":        "1.3 only; it takes trtllm's parser and starts its engine around it",
-	"tokenspeed.unified_main":              "it takes tokenspeed's parser and starts its engine around it",
-	"mocker._worker":                       "1.5 only; another name of mocker",
-	"common.backend.sample_diffusion_main": "it has sample_main's flags, but for the mode",
-	"common.recv_forward_pass_metrics":     "a client, which registers nothing",
-	"indexer":                              nothing,
-	"select_service":                       nothing,
-	"slot_tracker":                         nothing,
-	"profiler":                             nothing,
-	"profiler.profile_endpoint":            nothing,
-	"common.utils.install_media_decoders":  nothing,
-	"replay":                               nothing,
-	"triton.client":                        nothing,
+	"vllm.unified_main":                   "1.3 only; it takes vllm's parser and starts its engine around it",
+	"vllm.unified_omni_main":              "1.3 only; it takes vllm.omni's parser and starts its engine around it",
+	"sglang.unified_main":                 "1.3 only; it takes sglang's parser and starts its engine around it",
+	"sglang.unified_diffusion_main":       "1.3 only; it takes sglang's parser and starts its engine around it",
+	"trtllm.unified_main":                 "1.3 only; it takes trtllm's parser and starts its engine around it",
+	"trtllm.unified_diffusion_main":       "1.3 only; it takes trtllm's parser and starts its engine around it",
+	"tokenspeed.unified_main":             "it takes tokenspeed's parser and starts its engine around it",
+	"mocker._worker":                      "1.5 only; another name of mocker",
+	"common.recv_forward_pass_metrics":    "a client, which registers nothing",
+	"indexer":                             nothing,
+	"select_service":                      nothing,
+	"slot_tracker":                        nothing,
+	"profiler":                            nothing,
+	"profiler.profile_endpoint":           nothing,
+	"common.utils.install_media_decoders": nothing,
+	"replay":                              nothing,
+	"triton.client":                       nothing,
 }
 
 const nothing = "it neither registers nor discovers"
-
-// What identity gets wrong or leaves out. Each is a mark to take away once the table knows better.
-const (
-	sampleShort   = "the row takes abbreviations and names none"
-	emptyFlag     = "an empty --namespace counts; identity goes on to the variable and the default"
-	tritonEmpty   = "an empty namespace ends triton; identity does not call it malformed"
-	emptySuffixed = "an empty DYN_NAMESPACE with a suffix is the namespace -s"
-	dotted        = "a namespace with a dot ends the process; identity is sure of it"
-	mockerSplits  = "the mocker makes a path of the namespace, which is split anew"
-	folded        = "identity calls malformed what the runtime completes or folds"
-	roleByFlag    = "where another flag decides the component, identity does not take the role from the mode"
-	plannerConfig = "the namespace stands in --config, which identity does not read"
-)
 
 // gone says that a flag, a value or a variable was taken away.
 const gone = "gone since 1.5"

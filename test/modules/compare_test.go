@@ -78,12 +78,13 @@ func (d *diff) identity(r *identity.Resolution, a *answer) {
 	if len(a.Serves) > 0 {
 		namespace, component, endpoint, beside = registered(p, a.Serves)
 	}
+	// The process and not the pod, of which a malformed path decides nothing.
 	d.said("namespace", p.RegistersIn(r.Identity.Namespace.Text), namespace)
-	if component != r.Identity.Component.Text && r.Identity.Component != (identity.Value{}) {
-		d.said("component", r.Identity.Component.Text, component)
+	if component != p.Component.Text && p.Component != (identity.Value{}) {
+		d.said("component", p.Component.Text, component)
 	}
 	if len(a.Serves) > 0 || a.Endpoint != nil {
-		d.said("endpoint", r.Identity.Endpoint.Text, endpoint)
+		d.said("endpoint", p.Endpoint.Text, endpoint)
 	}
 	decides := p.Module.Endpoint == "" && len(p.Module.Beside) == 0 // the configuration
 	for _, name := range beside {
@@ -125,8 +126,9 @@ func roleOf(mode string) string {
 func doubts(r *identity.Resolution) bool {
 	p := r.Process()
 	unknown := func(v identity.Value) bool { return v.Told() && v.Sure == identity.Unknown }
-	return p.Malformed || p.Health("").State == identity.PortInvalid || unknown(p.Told(identity.FlagBackend)) ||
+	return p.Malformed || p.NameRefused || p.Health("").State == identity.PortInvalid || unknown(p.Told(identity.FlagBackend)) ||
 		unknown(r.Identity.Namespace) || unknown(r.Identity.Component) || unknown(r.Identity.Endpoint) || unknown(r.Identity.Role) ||
+		r.Identity.Role == (identity.Value{}) && p.Module.Role != "" ||
 		r.Identity.Namespace == (identity.Value{}) && p.Module.Namespace != identity.Scope
 }
 

@@ -19,8 +19,6 @@ type testCase struct {
 	in string
 	// ends is why the process ends for a reason that says nothing about who it would have been, by release.
 	ends marks
-	// differs is why identity says something else, by release: a mark to take away once it no longer does.
-	differs marks
 }
 
 // marks are reasons by release.

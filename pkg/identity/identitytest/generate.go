@@ -2,6 +2,7 @@ package identitytest
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -19,7 +20,11 @@ func Pods() *rapid.Generator[string] {
 			spec["initContainers"] = containers(t, "initContainers", 0)
 		}
 		maybe(t, spec, "serviceAccountName", "default", "own", wiring.ServiceAccount)
-		maybe(t, spec, "serviceAccount", "default", "own", wiring.ServiceAccount)
+		if name, ok := spec["serviceAccountName"]; ok {
+			maybe(t, spec, "serviceAccount", name)
+		} else {
+			maybe(t, spec, "serviceAccount", "default", "own", wiring.ServiceAccount)
+		}
 		maybe(t, spec, "automountServiceAccountToken", true, false)
 		maybe(t, spec, "volumes", []any{object{"name": "kube-api-access-x", "projected": object{"sources": []any{
 			object{"serviceAccountToken": object{"path": "token"}}}}}}, []any{}, nil)
@@ -28,7 +33,36 @@ func Pods() *rapid.Generator[string] {
 		maybe(t, metadata, "labels", nil, labels(t), labels(t), labels(t), object{"app": "x"})
 		maybe(t, metadata, "annotations", nil, object{}, object{wiring.AnnotationFrontendScope: "prefix"},
 			object{wiring.AnnotationEndpoint: "serve", wiring.AnnotationServiceAccount: "stale", "other": "y"})
-		data, err := json.Marshal(object{"kind": "Pod", "metadata": metadata, "spec": spec, "status": object{}})
+		pod := object{"kind": "Pod", "spec": spec, "status": object{}}
+		maybe(t, pod, "metadata", nil, object{}, metadata, metadata, metadata, metadata)
+		data, err := json.Marshal(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	})
+}
+
+// Workloads draws the JSON of pods and of objects that make such pods.
+func Workloads() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		var pod object
+		if err := json.Unmarshal([]byte(Pods().Draw(t, "pod")), &pod); err != nil {
+			t.Fatal(err)
+		}
+		template := object{"spec": pod["spec"]}
+		if metadata, ok := pod["metadata"]; ok {
+			template["metadata"] = metadata
+		}
+		workload := rapid.SampledFrom([]object{
+			pod,
+			{"apiVersion": "apps/v1", "kind": "Deployment", "spec": object{"template": template, "replicas": 2}},
+			{"apiVersion": "batch/v1", "kind": "CronJob", "spec": object{"jobTemplate": object{"spec": object{"template": template}}}},
+			{"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "spec": object{"leaderWorkerTemplate": object{"leaderTemplate": template, "workerTemplate": template}}},
+			{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": object{"replicatedJobs": []any{object{"template": object{"spec": object{"template": template}}}}}},
+			{"apiVersion": "v1", "kind": "List", "items": []any{pod, object{"kind": "ConfigMap", "data": object{"on": "yes"}}}},
+		}).Draw(t, "workload")
+		data, err := json.Marshal(workload)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,12 +90,10 @@ func labels(t *rapid.T) object {
 func containers(t *rapid.T, label string, least int) []any {
 	n := rapid.IntRange(least, 3).Draw(t, label)
 	list := make([]any, 0, n)
-	for range n {
-		c := object{"name": "c", "image": rapid.SampledFrom([]string{"a", "a:1.3.1", "a:1.5.1", "a:1.6.1"}).Draw(t, "image")}
+	for i := range n {
+		c := object{"name": label[:1] + strconv.Itoa(i), "image": rapid.SampledFrom([]string{"a", "a:1.3.1", "a:1.5.1", "a:1.6.1"}).Draw(t, "image")}
 		command(t, c)
-		if env := variables(t); env != nil {
-			c["env"] = env
-		}
+		maybe(t, c, "env", nil, []any{}, variables(t), variables(t), variables(t))
 		maybe(t, c, "envFrom", []any{object{"configMapRef": object{"name": "x"}}}, []any{object{"secretRef": object{"name": "x"}}})
 		maybe(t, c, "ports", nil, []any{}, []any{object{"name": "system", "containerPort": 9090}}, []any{object{"containerPort": 9090}},
 			[]any{object{"name": "system", "containerPort": 8081}, object{"name": "http", "containerPort": 9000, "futureField": 1}},
@@ -87,14 +119,16 @@ var (
 		"--namespace", "--namespace=team-b", "--endpoint", "--endpoint=dyn://team-a.backend.generate", "--namespace-prefix", "--names",
 		"--disaggregation-mode=prefill", "--disaggregation-mode", "--is-prefill-worker", "--headless", "--node-rank=1", "--node-rank",
 		"--discovery-backend=etcd", "--discovery-backend", "--http-port=9000", "--config", "--kserve-grpc-server", "--component", "--",
+		"--num-workers=2", "--names", "--end=x",
 	}
 	values = []string{
 		"team-a", "dyn://team-a.backend.generate", "team-b.x.serve", "a.b", "", "$(A)", "$(DYN_NAMESPACE)", "$(POD_NAMESPACE)", "${A}", "$A",
-		"dyn://$(DYN_NAMESPACE).b.c", "kubernetes", "prefill", "serve", "9090", "-1", "0", "40000", "a b", "é", "x$(", strange,
+		"dyn://$(DYN_NAMESPACE).b.c", "kubernetes", "prefill", "serve", "9090", "-1", "0", "container", "ready", `["generate"]`, "40000", "a b", "é", "x$(", strange,
 	}
 	variableNames = []string{
 		"A", "B", "DYN_NAMESPACE", "DYN_NAMESPACE", "DYN_ENDPOINT", "DYN_COMPONENT", "DYN_NAMESPACE_WORKER_SUFFIX", "DYN_NAMESPACE_PREFIX", "DYN_SYSTEM_PORT",
 		"DYN_DISCOVERY_BACKEND", "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS", "POD_NAME", "DYN_HTTP_PORT", "DYN_VLLM_IS_PREFILL_WORKER",
+		"DYN_KUBE_DISCOVERY_MODE", "CONTAINER_NAME", "POD_UID", "DYNAMO_NAMESPACE",
 		"DYN_VLLM_DISAGGREGATION_MODE", "DYN_SYSTEM_HEALTH_PATH", "DYN_ROUTER_ENDPOINT", "DYN_SYSTEM_STARTING_HEALTH_STATUS",
 	}
 )
@@ -121,12 +155,8 @@ func command(t *rapid.T, c object) {
 }
 
 func variables(t *rapid.T) []any {
-	n := rapid.IntRange(-1, 5).Draw(t, "variables")
-	if n < 0 {
-		return nil
-	}
 	list := []any{}
-	for range n {
+	for range rapid.IntRange(1, 5).Draw(t, "variables") {
 		v := object{"name": rapid.SampledFrom(variableNames).Draw(t, "name"), "futureField": true}
 		switch rapid.IntRange(0, 5).Draw(t, "source") {
 		case 0:

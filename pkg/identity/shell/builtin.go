@@ -75,6 +75,6 @@ func (r *runner) declare(c *syntax.DeclClause) {
 			}
 			continue
 		}
-		r.set(name, r.assigned(a), export || r.export)
+		r.assign(a, export || r.export)
 	}
 }

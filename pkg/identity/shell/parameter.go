@@ -39,7 +39,7 @@ func (r *runner) parameter(p *syntax.ParamExp) string {
 		}
 		return text
 	}
-	if ok && strings.Contains(text, Hidden) {
+	if ok && isOpaque(text) {
 		return Hidden
 	}
 	return r.alternative(p, text, ok)

@@ -23,6 +23,9 @@ type runner struct {
 type variable struct {
 	name, text     string
 	exported, gone bool
+	// array: it has a list, of which text is the first.
+	array bool
+	list  []string
 }
 
 func (r *runner) statements(list []*syntax.Stmt, chance Chance) {
@@ -115,7 +118,7 @@ func isTest(s *syntax.Stmt) bool {
 // hideFrom forgets what the variables assigned since then are.
 func (r *runner) hideFrom(n int) {
 	for i := n; i < len(r.vars); i++ {
-		r.vars[i].text, r.vars[i].gone = Hidden, false
+		r.vars[i].text, r.vars[i].gone, r.vars[i].array = Hidden, false, false
 	}
 }
 
@@ -141,7 +144,7 @@ func (r *runner) unsure(c syntax.Command) {
 func (r *runner) simple(c *syntax.CallExpr, chance Chance) {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
-			r.set(a.Name.Value, r.assigned(a), r.export)
+			r.assign(a, r.export)
 		}
 		return
 	}
@@ -164,7 +167,7 @@ func (r *runner) simple(c *syntax.CallExpr, chance Chance) {
 
 // assigned is the value of an assignment.
 func (r *runner) assigned(a *syntax.Assign) string {
-	if a.Array != nil || a.Index != nil {
+	if a.Index != nil {
 		return Hidden
 	}
 	text := ""

@@ -18,6 +18,9 @@ const (
 	Open = Hidden + "*"
 )
 
+// isOpaque reports whether a part of text is hidden.
+func isOpaque(text string) bool { return strings.Contains(text, Hidden) }
+
 // Variable is one that the script sets for a program; Gone where it takes it away.
 type Variable struct {
 	Name, Value string

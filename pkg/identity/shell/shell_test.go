@@ -100,7 +100,21 @@ func TestRun(t *testing.T) {
 		{"sourced", `. /env; mod "$NS" "$OTHER"`, nil, "[mod team-a ?]"},
 		{"exported from a command", `export $(cat /env); mod "$NS" "$OTHER"`, nil, "[mod team-a ?]"},
 		{"assigned after sourcing", `. /env; A=1; mod "$A"`, nil, "[mod 1]"},
-		{"array", `A=(1 2); mod "${A[@]}"`, nil, "[mod ?]"},
+
+		{"array", `A=(1 "2 3" $NS); A+=(4); mod "${A[@]}" "$A"`, nil, "[mod 1 2 3 team-a 4 1]"},
+		{"array without quotes", `A=(1 "2 3"); mod ${A[@]}x "${A[*]}"`, nil, "[mod 1 2 3x 1 2 3]"},
+		{"array that is empty", `A=(); mod "${A[@]}" x`, nil, "[mod x]"},
+		{"array that nothing sets", `mod "${A[@]}" x`, nil, "[mod x]"},
+		{"array of one", `A=1; A+=(2); mod "${A[@]}" "${NS[@]}"`, nil, "[mod 1 2 team-a]"},
+		{"declared array", `declare -a A=(1 2); mod "${A[@]}"`, nil, "[mod 1 2]"},
+		{"array that grows under a condition", `A=(1); [ x ] && A+=(2); mod "${A[@]}"`, nil, "[[ x ]][mod ?*]"},
+		{"array that grows in a branch", `A=(1); if x; then A+=(2); fi; mod "${A[@]}"`, nil, "?[x][mod ?*]"},
+		{"array with keys", `declare -A A=([x]=1); mod "${A[@]}"`, nil, "[mod ?*]"},
+		{"array with an element set", `A=(1); A[3]=2; mod "${A[@]}"`, nil, "[mod ?*]"},
+		{"array from a command", `A=($(x)); mod "${A[@]}"; mapfile -t B; mod "${B[@]}"`, nil, "[mod ?*][mod ?*]"},
+		{"a part of an array", `A=(1 2); mod "${A[1]}" "${#A[@]}" "${A[@]:1}" "${A[@]+x}"`, nil, "[mod ? ? ?* ?*]"},
+		{"a part of the arguments", `mod "${@:2}"`, []string{"sh", "1", "2"}, "[mod ?*]"},
+		{"arguments in a text", `A="$@"; mod "$A" $@`, []string{"sh", "1", "2 3"}, "[mod 1 2 3 1 2 3]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, err := shell.Run(shell.Script{Text: tc.script, Args: tc.args, Lookup: env})

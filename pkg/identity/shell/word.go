@@ -32,12 +32,12 @@ func (r *runner) fields(w *syntax.Word) []string {
 			cur.begun = true
 			cur.WriteString(single(p))
 		case *syntax.ParamExp:
-			if isAll(p) {
-				for i, arg := range r.rest() {
+			if words, _, ok := r.several(p); ok {
+				for i, word := range words {
 					if i > 0 {
 						flush()
 					}
-					cur.WriteString(arg)
+					split(word, &cur, flush)
 				}
 				break
 			}
@@ -50,9 +50,14 @@ func (r *runner) fields(w *syntax.Word) []string {
 	return all
 }
 
+// joined is one text of several words. What may be any number of them is hidden in it.
+func joined(words []string) string {
+	return strings.ReplaceAll(strings.Join(words, " "), Open, Hidden)
+}
+
 // split appends an unquoted expansion, breaking it at white space.
 func split(text string, cur *field, flush func()) {
-	text = strings.ReplaceAll(text, Hidden, Open)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, Open, Hidden), Hidden, Open)
 	for i, piece := range strings.FieldsFunc(text, isSpace) {
 		if i > 0 || text != "" && isSpace(rune(text[0])) {
 			flush()
@@ -76,8 +81,8 @@ func (r *runner) text(w *syntax.Word) string {
 		case *syntax.SglQuoted:
 			cur.WriteString(single(p))
 		case *syntax.ParamExp:
-			if isAll(p) {
-				cur.WriteString(strings.Join(r.rest(), " "))
+			if words, _, ok := r.several(p); ok {
+				cur.WriteString(joined(words))
 				break
 			}
 			cur.WriteString(r.parameter(p))
@@ -95,13 +100,13 @@ func (r *runner) quoted(cur *field, q *syntax.DblQuoted, all *[]string) {
 		case *syntax.Lit:
 			cur.WriteString(unescape(p.Value, "$`\"\\"))
 		case *syntax.ParamExp:
-			if !isAll(p) {
+			rest, star, ok := r.several(p)
+			if !ok {
 				cur.WriteString(r.parameter(p))
 				break
 			}
-			rest := r.rest()
-			if p.Param.Value == "*" || all == nil {
-				cur.WriteString(strings.Join(rest, " "))
+			if star || all == nil {
+				cur.WriteString(joined(rest))
 				break
 			}
 			for i, arg := range rest {

@@ -203,9 +203,9 @@ class GlobalRouterHandler:
 
 def endpoint_id(path):
     """The path as the runtime reads it (EndpointId): dots or slashes, and what is more than three parts in the last."""
-    parts = path.removeprefix("dyn://").lstrip(" /.").replace("/", ".").split(".")
+    parts = [part for part in path.removeprefix("dyn://").strip(" /.").replace("/", ".").split(".") if part]
     if len(parts) < 3:
-        return ".".join({1: ["NS", *parts, "E"], 2: [*parts, "E"]}[len(parts)])
+        return ".".join({0: ["NS", "C", "E"], 1: ["NS", *parts, "E"], 2: [*parts, "E"]}[len(parts)])
     return ".".join([*parts[:2], "_".join(parts[2:])])
 
 
@@ -291,8 +291,15 @@ def worker(config, mode=None):
     )
 
 
-def run_sample(_):
-    engine = importlib.import_module("dynamo.common.backend.sample_engine").SampleLLMEngine
+def as_path(*names):
+    """As the mains do: the runtime takes a path, and reads the names anew."""
+    Runtime(None, answer.get("backend")).endpoint(".".join(names))
+
+
+def run_sample(name):
+    what = name.rpartition(".")[2].removesuffix("_main")
+    module = importlib.import_module(f"dynamo.common.backend.{what}_engine")
+    engine = module.SampleLLMEngine if what == "sample" else module.SampleDiffusionEngine
     _, config = asyncio.run(engine.from_args(None))
     worker(config, config.disaggregation_mode if hasattr(config, "disaggregation_mode") else None)
 
@@ -300,19 +307,22 @@ def run_sample(_):
 def run_vllm(_):
     config = importlib.import_module("dynamo.vllm.args").parse_args()
     answer["headless"] = bool(config.headless)
+    if not config.headless:
+        as_path(config.namespace, config.component, config.endpoint)
     worker(config, config.disaggregation_mode)
 
 
 def run_omni(_):
     config = importlib.import_module("dynamo.vllm.omni.args").parse_omni_args()
-    # As its main does: the endpoint is a name and not a path.
-    Runtime(None, config.discovery_backend).endpoint(f"{config.namespace}.{config.component}.{config.endpoint}")
+    as_path(config.namespace, config.component, config.endpoint)  # the endpoint is a name and not a path
     worker(config)
 
 
 def run_trtllm(_):
     config = importlib.import_module("dynamo.trtllm.args").parse_args()
-    worker(config, config.disaggregation_mode)
+    # As its diffusion workers register (workers/*_diffusion_worker.py): they have no phases.
+    diffusion = config.modality.is_diffusion(config.modality)
+    worker(config, "agg" if diffusion else config.disaggregation_mode)
 
 
 def run_tokenspeed(_):
@@ -330,7 +340,10 @@ def run_sglang(_):
         frame = sys._getframe(1).f_locals
         config, parsed = frame["dynamo_config"], frame["parsed_args"]
         seen["namespace"], seen["component"], seen["endpoint"] = parse(path)
-        report(backend=config.discovery_backend, mode=parsed.disaggregation_mode, **seen)
+        # As its main does: these start workers that register as aggregated (init_embedding.py, init_diffusion.py).
+        whole = ("embedding_worker", "rerank_worker", "image_diffusion_worker", "video_generation_worker")
+        mode = "agg" if any(getattr(config, name, False) for name in whole) else parsed.disaggregation_mode
+        report(backend=config.discovery_backend, mode=mode, **seen)
 
     args.parse_endpoint = parse_endpoint
     asyncio.run(args.parse_args(sys.argv[1:]))
@@ -338,7 +351,8 @@ def run_sglang(_):
 
 def run_triton(_):
     config = importlib.import_module("dynamo.triton.backend_args").parse_args(sys.argv[1:])
-    report(namespace=config.namespace, component=config.server_id or "triton", backend=config.discovery_backend)
+    as_path(config.namespace, config.server_id, "some_model")
+    report(namespace=config.namespace, component=config.server_id, backend=config.discovery_backend)
 
 
 # How to run a module, and what importing it needs before the children are made.
@@ -354,6 +368,7 @@ MODULES = {
     "planner": (run_planner, "dynamo.planner.__main__"),
     "global_planner": (run_global_planner, "dynamo.global_planner.__main__"),
     "common.backend.sample_main": (run_sample, "dynamo.common.backend.sample_engine"),
+    "common.backend.sample_diffusion_main": (run_sample, "dynamo.common.backend.sample_diffusion_engine"),
     "vllm": (run_vllm, "dynamo.vllm.args"),
     "vllm.omni": (run_omni, "dynamo.vllm.omni.args"),
     "sglang": (run_sglang, "dynamo.sglang.args"),
