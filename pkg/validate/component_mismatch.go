@@ -12,13 +12,13 @@ import (
 // that it can't be made true.
 //
 // Allowed: the value of label nvidia.com/dynamo-component; anything where the label is absent, where only the running pod
-// knows the value, and on a process that registers nothing.
+// knows the value, on a process that registers nothing, and where a malformed name makes the component.
 //
 // Not the component in a router's --endpoint, which names its targets.
 func componentMismatch(s *subject) {
 	label, p := s.label(wiring.LabelComponent), s.main()
 	component := p.Component
-	if label == "" || !component.Known() || component.Text == label || p.Module == nil || !p.Registers {
+	if label == "" || !component.Known() || component.Text == label || p.Module == nil || !p.Registers || p.Folded {
 		return
 	}
 	const labelIs = ", but label " + wiring.LabelComponent + " is "

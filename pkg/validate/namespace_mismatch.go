@@ -19,7 +19,7 @@ import (
 func namespaceMismatch(s *subject) {
 	label, p := s.label(wiring.LabelNamespace), s.main()
 	told := p.Namespace
-	if label == "" || !told.Known() || p.Agrees(label) || p.Module != nil && p.Module.Namespace == identity.Scope {
+	if label == "" || !told.Known() || p.Agrees(label) || p.NamespaceSource(s.resolution.RoleOf(s.resolution.Main)) == identity.Scope {
 		return
 	}
 	if p.Suffix.Told() && p.Suffix.Sure == identity.Unknown && strings.HasPrefix(label, told.Text+"-") {

@@ -27,3 +27,13 @@ func TestVerdictIsThatAfterMutation(t *testing.T) {
 		}
 	})
 }
+
+// What a label would be, were it known from that label, is not written there.
+func TestVerdictWhereAVariableTakesALabelThatItDecides(t *testing.T) {
+	data := []byte(`{"metadata":{},"spec":{"containers":[{"name":"c","args":["python3","-m","dynamo.mocker"],"env":[
+		{"name":"DYN_NAMESPACE","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['nvidia.com/dynamo-component']"}}},
+		{"name":"DYN_NAMESPACE","value":"dyn://$(DYN_NAMESPACE).b.c"}]}]}}`)
+	p, err := pod.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, validate.Pod(p, wiring.Settings{}), validate.Pod(mutated(t, data, wiring.Settings{}), wiring.Settings{}))
+}

@@ -1,10 +1,14 @@
 package validate_test
 
 import (
+	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
@@ -53,6 +57,7 @@ func check(t *testing.T, file string, cases []ruleCase) {
 	var all strings.Builder
 	for _, tc := range cases {
 		findings := validate.Pod(tc.pod, wiring.Settings{})
+		assert.Equal(t, findings, validate.Pod(mutated(t, jsonOf(t, tc.pod), wiring.Settings{}), wiring.Settings{}), "%s: after mutation", tc.name)
 		ids := []string{}
 		for _, f := range findings {
 			ids = append(ids, f.Rule)
@@ -61,6 +66,21 @@ func check(t *testing.T, file string, cases []ruleCase) {
 		assert.Equal(t, tc.rules, strings.Join(ids, " "), tc.name)
 	}
 	golden(t, file, all.String())
+}
+
+// port is how a pod.IntOrString is marshalled, which the product never does.
+var port = regexp.MustCompile(`\{"Number":(\d+),"Name":"([^"]*)"\}`)
+
+func jsonOf(t *testing.T, p *pod.Pod) []byte {
+	t.Helper()
+	data, err := json.Marshal(p)
+	require.NoError(t, err)
+	return port.ReplaceAllFunc(data, func(match []byte) []byte {
+		if parts := port.FindSubmatch(match); len(parts[2]) > 0 {
+			return strconv.AppendQuote(nil, string(parts[2]))
+		}
+		return port.FindSubmatch(match)[1]
+	})
 }
 
 func TestNamespaceMismatch(t *testing.T) {
@@ -84,8 +104,8 @@ func TestNamespaceMismatch(t *testing.T) {
 		{"or of the endpoint", labelled(running("python3 -m dynamo.vllm --endpoint a-1.backend.generate", "DYN_NAMESPACE_WORKER_SUFFIX=1"), ns, "a"), ""},
 		{"a suffix that is not known", labelled(secret(running("python3 -m dynamo.vllm", "DYN_NAMESPACE=a"), "DYN_NAMESPACE_WORKER_SUFFIX"), ns, "a-1"), ""},
 		{"a namespace that is not known", labelled(secret(running("python3 -m dynamo.vllm"), "DYN_NAMESPACE"), ns, "a"), ""},
-		{"a variable that nothing expands", labelled(running("python3 -m dynamo.vllm --namespace ${NS}"), ns, "a"), ""},
-		{"frontend", labelled(running("python3 -m dynamo.frontend --namespace b"), ns, "a"), ""},
+		{"a variable that nothing expands", labelled(running("python3 -m dynamo.vllm --namespace ${NS}"), ns, "a"), "unresolved-variable"},
+		{"frontend", labelled(running("python3 -m dynamo.frontend --namespace b"), ns, "a"), "frontend-scope-mismatch"},
 		{"opted out", labelled(running("python3 -m dynamo.vllm --namespace b"), ns, "a", wiring.LabelDiscoveryEnabled, "false"), ""},
 	})
 }
@@ -109,9 +129,9 @@ func TestComponentMismatch(t *testing.T) {
 		{"vllm default is made true", labelled(running("python3 -m dynamo.vllm"), component, "decode"), ""},
 		{"sidecar default is made true", labelled(running("dynamo-vllm-sidecar"), component, "decode"), ""},
 		{"frontend", labelled(running("python3 -m dynamo.frontend"), component, "gateway"), ""},
-		{"not known", labelled(running("python3 -m dynamo.vllm --endpoint dynamo.${C}.generate"), component, "decode"), ""},
+		{"not known", labelled(running("python3 -m dynamo.vllm --endpoint dynamo.${C}.generate"), component, "decode"), "unresolved-variable"},
 		{"a rank that registers nothing", labelled(running("python3 -m dynamo.sglang --node-rank 1 --endpoint dynamo.x.generate"), component, "decode"), ""},
-		{"a program of one's own", labelled(running("/server", "DYN_COMPONENT=x"), component, "decode"), ""},
+		{"a program of one's own", labelled(running("/server", "DYN_COMPONENT=x"), component, "decode"), "unprovable-command"},
 	})
 }
 
@@ -135,7 +155,7 @@ func TestEndpointMalformed(t *testing.T) {
 		{"mocker reads no DYN_ENDPOINT", labelled(running("python3 -m dynamo.mocker", "DYN_ENDPOINT=x"), ns, "a"), ""},
 		{"name", labelled(running("python3 -m dynamo.vllm.omni --endpoint serve"), ns, "a"), ""},
 		{"empty is nothing to trtllm", labelled(running("python3 -m dynamo.trtllm", "DYN_ENDPOINT="), ns, "a"), ""},
-		{"not known", labelled(running("python3 -m dynamo.vllm --endpoint $(E)"), ns, "a"), ""},
+		{"not known", labelled(running("python3 -m dynamo.vllm --endpoint $(E)"), ns, "a"), "unresolved-variable"},
 		{"the last one counts", labelled(running("python3 -m dynamo.vllm --endpoint x --endpoint a.b.c"), ns, "a"), ""},
 		{"another flag", labelled(running("python3 -m dynamo.sglang --endpoint-types chat"), ns, "a"), ""},
 		{"headless", labelled(running("python3 -m dynamo.vllm --headless --endpoint x"), ns, "a"), ""},
@@ -184,6 +204,9 @@ func TestProbePortMismatch(t *testing.T) {
 	const bad = "probe-port-mismatch"
 	probed := func(c pod.Container, readiness, liveness *pod.Probe, ports ...pod.Port) *pod.Pod {
 		c.ReadinessProbe, c.LivenessProbe, c.Ports = readiness, liveness, ports
+		if liveness != nil {
+			c.StartupProbe = &pod.Probe{Exec: &pod.Exec{Command: []string{"true"}}}
+		}
 		return labelled(c)
 	}
 	vllm, frontend := running("python3 -m dynamo.vllm"), running("python3 -m dynamo.frontend")
@@ -208,7 +231,7 @@ func TestProbePortMismatch(t *testing.T) {
 		{"its own number", probed(running("python3 -m dynamo.vllm", "DYN_SYSTEM_PORT=8081"), get("8081"), nil), ""},
 		{"frontend", probed(frontend, get("8000"), get("http")), ""},
 		{"not known", probed(secret(vllm, "DYN_SYSTEM_PORT"), get("8081"), nil), ""},
-		{"TCP asks no health", probed(vllm, &pod.Probe{TCPSocket: &pod.Socket{Port: portOf("8081")}}, nil), ""},
+		{"TCP asks no health", probed(vllm, &pod.Probe{TCPSocket: &pod.Socket{Port: portOf("8081")}}, nil), "not-ready-blind"},
 		{"a program of one's own", labelled(pod.Container{Command: []string{"/server"}, ReadinessProbe: get("8081")}, role, "worker"), ""},
 		{"another container", &pod.Pod{Spec: pod.Spec{Containers: []pod.Container{vllm, {Name: "proxy", ReadinessProbe: get("8081")}}}}, ""},
 	})

@@ -44,12 +44,27 @@ func Template(p *pod.Pod, ns wiring.Settings, prefix string) []Finding {
 	if r.Reason != identity.Wired {
 		return nil
 	}
-	s := subject{pod: p, resolution: &r, prefix: prefix}
+	s := subject{pod: p, settings: ns, resolution: &r, prefix: prefix}
 	for i := range catalogue {
 		s.rule = &catalogue[i]
-		s.rule.check(&s)
+		if s.rule.check != nil && !isOff(ns, s.rule.id) {
+			s.rule.check(&s)
+		}
 	}
 	return s.findings
+}
+
+// PodUpdate is what is wrong with an update of a pod: a change of its identity alone, else what was not wrong with it
+// before.
+func PodUpdate(old, updated *pod.Pod, ns wiring.Settings) []Finding {
+	if changed := changedIdentity(old, updated, ns); len(changed) > 0 {
+		return changed
+	}
+	findings := Pod(updated, ns)
+	if len(findings) == 0 {
+		return nil
+	}
+	return New(Pod(old, ns), findings)
 }
 
 // New is what is wrong with an updated object and was not wrong with the old one: a pod that has been running must not

@@ -3,6 +3,7 @@ package validate_test
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,19 +22,23 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// written are the rules that this package has; the corpus expects more.
-var written = []string{
-	"namespace-mismatch", "component-mismatch", "endpoint-malformed", "discovery-backend-conflict", "probe-port-mismatch",
-}
-
 func TestCorpus(t *testing.T) {
 	var all strings.Builder
 	for _, spec := range identitytest.Specs(t) {
 		t.Run(spec.File, func(t *testing.T) {
 			findings := validate.Pod(spec.Decode(t), wiring.Settings{})
-			assert.ElementsMatch(t, only(written, spec.Deny), rules(findings, validate.Deny))
-			assert.ElementsMatch(t, only(written, spec.Warn), rules(findings, validate.Warning))
-			assert.Equal(t, findings, validate.Pod(mutated(t, spec.JSON, wiring.Settings{}), wiring.Settings{}), "the verdict is on the pod after mutation")
+			assert.ElementsMatch(t, spec.Deny, rules(findings, validate.Deny))
+			assert.ElementsMatch(t, spec.Warn, rules(findings, validate.Warning))
+			running := mutated(t, spec.JSON, wiring.Settings{})
+			assert.Equal(t, findings, validate.Pod(running, wiring.Settings{}), "the verdict is on the pod after mutation")
+			if spec.Update != nil {
+				changed := mutated(t, spec.JSON, wiring.Settings{})
+				maps.Copy(changed.Metadata.Labels, spec.Update.Labels)
+				brought := validate.PodUpdate(running, changed, wiring.Settings{})
+				assert.ElementsMatch(t, spec.Update.Deny, rules(brought, validate.Deny))
+				assert.ElementsMatch(t, spec.Update.Warn, rules(brought, validate.Warning))
+				findings = append(findings, brought...)
+			}
 			for _, f := range findings {
 				all.WriteString(spec.File + "\n  " + f.String() + "\n")
 			}
@@ -51,16 +56,6 @@ func rules(findings []validate.Finding, severity validate.Severity) []string {
 		}
 	}
 	return ids
-}
-
-func only(known, ids []string) []string {
-	kept := []string{}
-	for _, id := range ids {
-		if contains(known, id) {
-			kept = append(kept, id)
-		}
-	}
-	return kept
 }
 
 func contains(list []string, s string) bool {
