@@ -1,0 +1,72 @@
+//go:build integration
+
+package integration_test
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dynawire/dynawire/internal/drift"
+	"github.com/dynawire/dynawire/internal/report"
+)
+
+// drifted are the entries of what the last scan of a namespace found.
+func drifted(t require.TestingT, namespace string) []report.Entry {
+	reports, err := newStore(config)
+	require.NoError(t, err)
+	r, err := reports.Get(context.Background(), namespace, report.Drift)
+	require.NoError(t, err)
+	return report.Entries(r)
+}
+
+func TestPodsThatWereThereBeforeAreReported(t *testing.T) {
+	t.Parallel()
+	namespace := newNamespace(t, nil)
+	old, sidecar := worker(namespace, "old"), worker(namespace, "redis")
+	sidecar.Spec.Containers[0].Command = []string{"redis-server"}
+	create(t, old)
+	create(t, sidecar)
+	label(t, namespace, "true")
+	eventually(t, func(c require.TestingT) {
+		entries := drifted(c, namespace)
+		require.Len(c, entries, 1)
+		e := entries[0]
+		require.Equal(c, "Pod/old", e.Object.Kind+"/"+e.Object.Name)
+		require.Equal(c, drift.RuleUnwired, e.Rule)
+		require.Equal(c, report.Running, e.Outcome)
+		require.Contains(c, e.Message, "DYN_DISCOVERY_BACKEND")
+	})
+	remove(t, old)
+	eventually(t, func(c require.TestingT) { require.Empty(c, drifted(c, namespace)) })
+}
+
+// The right to evict comes with a component of the manifests.
+func TestUnwiredPodIsEvicted(t *testing.T) {
+	t.Parallel()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, plane.WriteKubeconfig(kubeconfig))
+	out, err := exec.CommandContext(t.Context(), plane.Kubectl(), "--kubeconfig", kubeconfig, "--as", "admin", "--as-group", "system:masters",
+		"apply", "-f", filepath.Join("..", "..", "manifests", "components", "repair", "rbac.yaml")).CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	namespace := newNamespace(t, nil)
+	controlled := func(p *corev1.Pod) {
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "w", UID: "11111111-2222-3333-4444-555555555555", Controller: &yes}}
+	}
+	replaced, bare := worker(namespace, "replaced", controlled), worker(namespace, "bare")
+	for _, p := range []*corev1.Pod{replaced, bare} {
+		create(t, p)
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		require.NoError(t, cluster.Status().Update(t.Context(), p))
+	}
+	label(t, namespace, "true")
+	eventually(t, func(c require.TestingT) { gone(c, replaced.DeepCopy()) })
+	require.NotNil(t, getObject[corev1.Pod](t, namespace, "bare"), "nobody would replace it")
+}
