@@ -62,6 +62,14 @@ test-modules: ## What is known of Dynamo's modules, against the real packages fr
 bench: ## The benchmarks, beside what they compare with.
 	go test -run '^$$' -bench . -benchmem ./internal/admission ./pkg/...
 
+.PHONY: bench-latency
+bench-latency: deps $(CLUSTER) ## What a pod's creation costs through a real API server, beside a policy that does the same.
+	KUBEBUILDER_ASSETS="$$($(CLUSTER) build --envtest)" go test -tags bench -count=1 -timeout 30m -v -run TestLatency ./test/bench
+
+.PHONY: bench-memory
+bench-memory: deps $(CLUSTER) ## The server's resident set with 5,000 pods, idle and under load.
+	KUBEBUILDER_ASSETS="$$($(CLUSTER) build --envtest)" go test -tags bench -count=1 -timeout 30m -v -run TestMemory ./test/bench
+
 FUZZTIME ?= 20s
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME each.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dynawire/dynawire/pkg/wiring"
+	"github.com/dynawire/dynawire/test/controlplane"
 )
 
 // accounts are the names that a RoleBinding is for.
@@ -184,11 +185,11 @@ func TestObjectsOfTheUserAreLeftAlone(t *testing.T) {
 
 func TestExcludedNamespacesAreNotReconciled(t *testing.T) {
 	t.Parallel()
-	label(t, systemNamespace, "true")
+	label(t, controlplane.SystemNamespace, "true")
 	label(t, "kube-system", "true")
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		for _, name := range []string{systemNamespace, "kube-system"} {
+		for _, name := range []string{controlplane.SystemNamespace, "kube-system"} {
 			ns := &corev1.Namespace{}
 			if cluster.Get(ctx, client.ObjectKey{Name: name}, ns) == nil {
 				delete(ns.Labels, wiring.LabelDiscoveryEnabled)
@@ -197,7 +198,7 @@ func TestExcludedNamespacesAreNotReconciled(t *testing.T) {
 		}
 	})
 	time.Sleep(settling)
-	for _, name := range []string{systemNamespace, "kube-system"} {
+	for _, name := range []string{controlplane.SystemNamespace, "kube-system"} {
 		gone(t, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: wiring.ServiceAccount}})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dynawire/dynawire/test/controlplane"
 )
 
 // otherCA is a CA that nothing here was signed by.
@@ -34,7 +36,7 @@ func grant(t *testing.T, name string) {
 	}}}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: systemNamespace, Name: "dynawire"}},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: controlplane.SystemNamespace, Name: "dynawire"}},
 	}
 	create(t, role)
 	create(t, binding)

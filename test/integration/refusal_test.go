@@ -45,13 +45,13 @@ func TestRefusalAsKubectlShowsIt(t *testing.T) {
 	t.Parallel()
 	namespace := optedIn(t, nil)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, writeKubeconfig(kubeconfig))
+	require.NoError(t, plane.WriteKubeconfig(kubeconfig))
 	p := worker(namespace, "w", mismatched)
 	p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	manifest, err := yaml.Marshal(p)
 	require.NoError(t, err)
 	for _, verb := range []string{"create", "apply"} {
-		c := exec.Command(filepath.Join(assets, "kubectl"), "--kubeconfig", kubeconfig, "--as", "admin", "--as-group", "system:masters", verb, "-f", "-")
+		c := exec.Command(plane.Kubectl(), "--kubeconfig", kubeconfig, "--as", "admin", "--as-group", "system:masters", verb, "-f", "-")
 		c.Stdin = strings.NewReader(string(manifest))
 		out, err := c.CombinedOutput()
 		require.Error(t, err)

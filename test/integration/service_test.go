@@ -49,7 +49,8 @@ func TestComponentGetsAService(t *testing.T) {
 
 func TestServiceIsRepaired(t *testing.T) {
 	t.Parallel()
-	namespace := optedIn(t, nil)
+	// Under enforce one of the changes would be refused.
+	namespace := optedIn(t, map[string]string{wiring.AnnotationValidation: string(wiring.Audit)})
 	create(t, worker(namespace, "w"))
 	eventually(t, func(c require.TestingT) { getObject[corev1.Service](c, namespace, backendService) })
 	want := getObject[corev1.Service](t, namespace, backendService)

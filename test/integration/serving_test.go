@@ -21,6 +21,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/dynawire/dynawire/test/controlplane"
 )
 
 func published(t require.TestingT) []byte {
@@ -54,7 +56,7 @@ func TestBundleIsPublishedAndNothingElseIsTouched(t *testing.T) {
 	})
 
 	// Whoever applies the manifests again sees no conflict and takes nothing away.
-	require.NoError(t, install(first))
+	require.NoError(t, plane.Install(t.Context(), first))
 	assert.Equal(t, bundle, published(t))
 }
 
@@ -62,39 +64,39 @@ func TestBundleIsPublishedAndNothingElseIsTouched(t *testing.T) {
 func TestSecondReplica(t *testing.T) {
 	second, err := newServer("second")
 	require.NoError(t, err)
-	require.NoError(t, second.start("--log-level=debug"))
-	t.Cleanup(func() { _ = second.stop() })
-	require.NoError(t, second.waitReady(), second.log.String())
+	require.NoError(t, second.Start("--log-level=debug"))
+	t.Cleanup(func() { _ = second.Stop() })
+	require.NoError(t, second.WaitReady(), second.Log.String())
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(published(t)))
 	var keys []any
-	for _, s := range []*server{first, second} {
-		conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port), &tls.Config{RootCAs: roots, ServerName: "dynawire-webhook.dynawire-system.svc"})
-		require.NoError(t, err, s.name)
+	for _, s := range []*controlplane.Server{first, second} {
+		conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port), &tls.Config{RootCAs: roots, ServerName: "dynawire-webhook.dynawire-system.svc"})
+		require.NoError(t, err, s.Name)
 		assert.EqualValues(t, tls.VersionTLS13, conn.ConnectionState().Version)
 		keys = append(keys, conn.ConnectionState().PeerCertificates[0].PublicKey)
 		conn.Close()
 	}
 	assert.NotEqual(t, keys[0], keys[1], "each has a leaf of its own")
-	_, err = tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", second.port), &tls.Config{
+	_, err = tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", second.Port), &tls.Config{
 		RootCAs: roots, ServerName: "dynawire-webhook.dynawire-system.svc", MaxVersion: tls.VersionTLS12,
 	})
 	assert.Error(t, err, "TLS 1.2 is refused")
-	for line := range strings.Lines(second.log.String()) {
+	for line := range strings.Lines(second.Log.String()) {
 		assert.True(t, json.Valid([]byte(line)), "not JSON: %s", line)
 	}
 
 	leader := func(t require.TestingT) string {
-		return *getObject[coordinationv1.Lease](t, systemNamespace, "dynawire").Spec.HolderIdentity
+		return *getObject[coordinationv1.Lease](t, controlplane.SystemNamespace, "dynawire").Spec.HolderIdentity
 	}
 	before := leader(t)
-	require.NoError(t, first.stop(), first.log.String())
+	require.NoError(t, first.Stop(), first.Log.String())
 	restarted, err := newServer("first")
 	require.NoError(t, err)
-	restarted.port = first.port // where the configurations point
+	restarted.Port = first.Port // where the configurations point
 	*first = *restarted
-	require.NoError(t, first.start())
-	require.NoError(t, first.waitReady(), first.log.String())
+	require.NoError(t, first.Start())
+	require.NoError(t, first.WaitReady(), first.Log.String())
 	eventually(t, func(c require.TestingT) { require.NotEqual(c, before, leader(c)) })
 	namespace := optedIn(t, nil)
 	create(t, worker(namespace, "w"))
@@ -104,12 +106,12 @@ func TestSecondReplica(t *testing.T) {
 // The CA is lost: another one takes its place, in the certificates of all and in the configurations.
 func TestLostSecretIsMadeAnew(t *testing.T) {
 	before := published(t)
-	remove(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "dynawire-webhook-ca"}})
+	remove(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: controlplane.SystemNamespace, Name: "dynawire-webhook-ca"}})
 	namespace := newNamespace(t, nil)
 	label(t, namespace, "true")
 	eventually(t, func(c require.TestingT) {
 		require.NotEqual(c, before, published(c))
-		code, body := get("http://" + first.health + "/readyz?verbose")
+		code, body := controlplane.Get("http://" + first.Health + "/readyz?verbose")
 		require.Equal(c, http.StatusOK, code, body)
 		require.NoError(c, cluster.Create(context.Background(), worker(namespace, "w"), client.DryRunAll))
 	})
@@ -126,10 +128,10 @@ func TestReadinessFollowsThePublishedBundle(t *testing.T) {
 	create(t, other)
 	t.Cleanup(func() { _ = cluster.Delete(context.WithoutCancel(t.Context()), other) })
 	grant(t, "dynawire-other")
-	require.NoError(t, second.start("--publish-ca-bundle=false", "--mutating-webhook-configuration=dynawire-other", "--validating-webhook-configuration="))
-	t.Cleanup(func() { _ = second.stop() })
+	require.NoError(t, second.Start("--publish-ca-bundle=false", "--mutating-webhook-configuration=dynawire-other", "--validating-webhook-configuration="))
+	t.Cleanup(func() { _ = second.Stop() })
 	eventually(t, func(c require.TestingT) {
-		code, body := get("http://" + second.health + "/readyz?verbose")
+		code, body := controlplane.Get("http://" + second.Health + "/readyz?verbose")
 		require.Equal(c, http.StatusInternalServerError, code)
 		require.Contains(c, body, "[-]serving failed")
 		require.Contains(c, body, "[+]caches ok")
@@ -137,26 +139,26 @@ func TestReadinessFollowsThePublishedBundle(t *testing.T) {
 	fresh := getObject[admissionv1.MutatingWebhookConfiguration](t, "", other.Name)
 	fresh.Webhooks[0].ClientConfig.CABundle = published(t)
 	require.NoError(t, cluster.Update(t.Context(), fresh))
-	require.NoError(t, second.waitReady(), second.log.String())
+	require.NoError(t, second.WaitReady(), second.Log.String())
 }
 
 // On SIGTERM readiness fails first; requests are served until the delay is over.
 func TestStoppingServerIsDrained(t *testing.T) {
 	second, err := newServer("draining")
 	require.NoError(t, err)
-	require.NoError(t, second.start("--shutdown-delay=3s"))
-	require.NoError(t, second.waitReady(), second.log.String())
+	require.NoError(t, second.Start("--shutdown-delay=3s"))
+	require.NoError(t, second.WaitReady(), second.Log.String())
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(published(t))
 	webhook := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	call := func() (*http.Response, error) {
-		return webhook.Post(fmt.Sprintf("https://localhost:%d/mutate/pods", second.port), "application/json", strings.NewReader("{}"))
+		return webhook.Post(fmt.Sprintf("https://localhost:%d/mutate/pods", second.Port), "application/json", strings.NewReader("{}"))
 	}
 	stopping := time.Now()
 	done := make(chan error, 1)
-	go func() { done <- second.stop() }()
+	go func() { done <- second.Stop() }()
 	eventually(t, func(c require.TestingT) {
-		code, _ := get("http://" + second.health + "/readyz")
+		code, _ := controlplane.Get("http://" + second.Health + "/readyz")
 		require.Equal(c, http.StatusInternalServerError, code)
 	})
 	served := 0
@@ -169,7 +171,7 @@ func TestStoppingServerIsDrained(t *testing.T) {
 		served++
 	}
 	assert.Positive(t, served)
-	require.NoError(t, <-done, second.log.String())
+	require.NoError(t, <-done, second.Log.String())
 	_, err = call()
 	assert.Error(t, err)
 }
@@ -177,7 +179,7 @@ func TestStoppingServerIsDrained(t *testing.T) {
 func TestMetricsAreServed(t *testing.T) {
 	namespace := optedIn(t, nil)
 	require.Error(t, cluster.Create(t.Context(), worker(namespace, "w", mismatched)))
-	_, page := get("http://" + first.metric + "/metrics")
+	_, page := controlplane.Get("http://" + first.Metrics + "/metrics")
 	for _, line := range []string{
 		`dynawire_admission_requests_total{decision="denied",hook="validate",operation="CREATE",reason="findings"}`,
 		`dynawire_admission_findings_total{mode="enforce",rule="component-mismatch",severity="deny"}`,
@@ -194,8 +196,8 @@ func TestPrivileges(t *testing.T) {
 		attributes authorizationv1.ResourceAttributes
 		allowed    bool
 	}{
-		"its own CA":                  {authorizationv1.ResourceAttributes{Namespace: systemNamespace, Verb: "get", Resource: "secrets", Name: "dynawire-webhook-ca"}, true},
-		"another secret of its own":   {authorizationv1.ResourceAttributes{Namespace: systemNamespace, Verb: "get", Resource: "secrets", Name: "x"}, false},
+		"its own CA":                  {authorizationv1.ResourceAttributes{Namespace: controlplane.SystemNamespace, Verb: "get", Resource: "secrets", Name: "dynawire-webhook-ca"}, true},
+		"another secret of its own":   {authorizationv1.ResourceAttributes{Namespace: controlplane.SystemNamespace, Verb: "get", Resource: "secrets", Name: "x"}, false},
 		"secrets elsewhere":           {authorizationv1.ResourceAttributes{Namespace: "default", Verb: "list", Resource: "secrets"}, false},
 		"creating secrets elsewhere":  {authorizationv1.ResourceAttributes{Namespace: "default", Verb: "create", Resource: "secrets"}, false},
 		"other roles":                 {authorizationv1.ResourceAttributes{Namespace: "default", Verb: "patch", Group: "rbac.authorization.k8s.io", Resource: "roles", Name: "x"}, false},
@@ -209,7 +211,7 @@ func TestPrivileges(t *testing.T) {
 		"deleting anybody's services": {authorizationv1.ResourceAttributes{Namespace: "default", Verb: "delete", Resource: "services", Name: "x"}, true},
 	} {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: serverAccount, Groups: []string{"system:serviceaccounts", "system:authenticated"}, ResourceAttributes: &tc.attributes,
+			User: controlplane.ServerAccount, Groups: []string{"system:serviceaccounts", "system:authenticated"}, ResourceAttributes: &tc.attributes,
 		}}
 		require.NoError(t, cluster.Create(t.Context(), review))
 		assert.Equal(t, tc.allowed, review.Status.Allowed, what)
