@@ -44,8 +44,11 @@ type options struct {
 	publishBundle  bool
 	configurations certs.Configurations
 
-	leaderElection bool
-	idleServiceTTL time.Duration
+	leaderElection  bool
+	idleServiceTTL  time.Duration
+	reportRetention time.Duration
+	driftInterval   time.Duration
+	repairBudget    int
 
 	metricsAddress string
 	healthAddress  string
@@ -84,6 +87,10 @@ func parse(args []string) (options, error) {
 
 	f.BoolVar(&o.leaderElection, "leader-election", true, "run the reconcilers in one replica only; the webhooks are served by all")
 	f.DurationVar(&o.idleServiceTTL, "idle-service-ttl", time.Hour, "how long a component without pods keeps its Service")
+	f.DurationVar(&o.reportRetention, "report-retention", 30*24*time.Hour, "how long a namespace's report keeps a finding that has not been made again; 0 keeps it until there is no more room")
+
+	f.DurationVar(&o.driftInterval, "drift-interval", 10*time.Minute, "how long after a scan of all running pods for drift the next one begins; 0 scans never")
+	f.IntVar(&o.repairBudget, "repair-budget", 0, "how many unwired pods a scan may evict in each namespace, at most one of a workload; 0 evicts none. It needs the right to create pods/eviction")
 
 	f.StringVar(&o.metricsAddress, "metrics-address", ":8080", "address of /metrics, plain HTTP; 0 turns it off")
 	f.StringVar(&o.healthAddress, "health-address", ":8081", "address of /healthz and /readyz, plain HTTP")
@@ -116,6 +123,12 @@ func (o *options) complete(args []string, minVersion string) error {
 	}
 	if o.logFormat != "json" && o.logFormat != "text" {
 		return fmt.Errorf("--log-format is %q, want json or text", o.logFormat)
+	}
+	if o.driftInterval < 0 || o.repairBudget < 0 {
+		return errors.New("--drift-interval and --repair-budget must not be negative")
+	}
+	if o.repairBudget > 0 && o.driftInterval == 0 {
+		return errors.New("--repair-budget needs a --drift-interval: it is the scan that finds what to evict")
 	}
 	if o.namespace == "" {
 		b, err := os.ReadFile(namespaceFile)

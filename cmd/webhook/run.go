@@ -31,6 +31,7 @@ import (
 	"github.com/dynawire/dynawire/internal/admission"
 	"github.com/dynawire/dynawire/internal/audit"
 	"github.com/dynawire/dynawire/internal/controller"
+	"github.com/dynawire/dynawire/internal/report/store"
 )
 
 // leaderElectionID is the name of the Lease.
@@ -38,6 +39,7 @@ const leaderElectionID = "dynawire"
 
 // run wires everything together and serves until ctx ends, and the shutdown delay after that.
 func run(ctx context.Context, log logr.Logger, o options) error {
+	release(log) // what package initialization has touched
 	config, err := restConfig(o.kubeconfig)
 	if err != nil {
 		return err
@@ -47,7 +49,7 @@ func run(ctx context.Context, log logr.Logger, o options) error {
 	if err != nil {
 		return err
 	}
-	recorder, err := newRecorder(config, log, mgr)
+	recorder, err := newRecorder(config, log, mgr, o)
 	if err != nil {
 		return err
 	}
@@ -59,6 +61,9 @@ func run(ctx context.Context, log logr.Logger, o options) error {
 	if err := mgr.Add(everyReplica(source.Start)); err != nil {
 		return fmt.Errorf("add the certificate source: %w", err)
 	}
+	if err := mgr.Add(releaseLater(log, mgr.GetCache())); err != nil {
+		return fmt.Errorf("add the release of pages: %w", err)
+	}
 	if o.publishBundle {
 		publisher := &certs.Publisher{Client: mgr.GetClient(), Source: source, Configurations: o.configurations}
 		if err := publisher.SetupWithManager(mgr); err != nil {
@@ -69,6 +74,9 @@ func run(ctx context.Context, log logr.Logger, o options) error {
 		return err
 	}
 	if err := controller.Setup(ctx, mgr, controller.Options{Excluded: o.excluded, IdleServiceTTL: o.idleServiceTTL}); err != nil {
+		return err
+	}
+	if err := addDrift(mgr, config, log, o); err != nil {
 		return err
 	}
 	log.Info("starting", "version", version, "namespace", o.namespace)
@@ -164,10 +172,14 @@ func startCaches(ctx context.Context, c cache.Cache) error {
 	return nil
 }
 
-func newRecorder(config *rest.Config, log logr.Logger, mgr ctrl.Manager) (*audit.Recorder, error) {
+func newRecorder(config *rest.Config, log logr.Logger, mgr ctrl.Manager, o options) (*audit.Recorder, error) {
 	core, err := corev1client.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("make a client for events: %w", err)
+	}
+	reports, err := store.New(config, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -175,7 +187,7 @@ func newRecorder(config *rest.Config, log logr.Logger, mgr ctrl.Manager) (*audit
 	}
 	return audit.NewRecorder(audit.Config{
 		Log: log.WithName("audit"), Owners: &audit.Owners{Live: mgr.GetAPIReader()}, Sink: audit.Events{Client: core},
-		Registerer: metrics.Registry, Host: host,
+		Reports: reports, Retention: o.reportRetention, Registerer: metrics.Registry, Host: host,
 	}), nil
 }
 
@@ -185,13 +197,15 @@ func serve(mgr ctrl.Manager, log logr.Logger, drain *admission.Drain, recorder *
 	a := &admission.Admission{
 		Namespaces: &admission.Namespaces{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Accounts:   &admission.Accounts{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Wait: o.accountWait, Metrics: m},
+		Pods:       &admission.Pods{Live: mgr.GetAPIReader()},
 		Recorder:   recorder,
 		Metrics:    m,
 		Log:        log.WithName("admission"),
 	}
 	server := mgr.GetWebhookServer()
-	server.Register(admission.MutatePodsPath, drain.Wrap(a.MutatePods()))
-	server.Register(admission.ValidatePodsPath, drain.Wrap(a.ValidatePods()))
+	for path, hook := range a.Hooks() {
+		server.Register(path, drain.Wrap(hook))
+	}
 	server.WebhookMux().HandleFunc(certs.ProbePath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 }
 

@@ -7,17 +7,23 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 
 	"github.com/dynawire/dynawire/internal/audit"
 	"github.com/dynawire/dynawire/pkg/pod"
+	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 // Paths of the webhooks, as the webhook configurations name them.
 const (
-	MutatePodsPath   = "/mutate/pods"
-	ValidatePodsPath = "/validate/pods"
+	MutatePodsPath        = "/mutate/pods"
+	ValidatePodsPath      = "/validate/pods"
+	ValidateWorkloadsPath = "/validate/workloads"
+	ValidateServicesPath  = "/validate/services"
+	MutateMetadataPath    = "/mutate/metadata"
+	ValidateMetadataPath  = "/validate/metadata"
 )
 
 // Namespace is what admission knows of a pod's Namespace.
@@ -42,6 +48,11 @@ type AccountGate interface {
 	Exists(ctx context.Context, namespace string) bool
 }
 
+// PodGetter looks up what a pod that writes is allowed to say. It reports false where that pod is not there.
+type PodGetter interface {
+	Get(ctx context.Context, namespace, name, uid string) (Writer, bool)
+}
+
 // Recorder keeps what validation found. It never blocks.
 type Recorder interface {
 	Record(audit.Verdict)
@@ -51,6 +62,7 @@ type Recorder interface {
 type Admission struct {
 	Namespaces NamespaceGetter
 	Accounts   AccountGate
+	Pods       PodGetter
 	Recorder   Recorder
 	Metrics    *Metrics
 	Log        logr.Logger
@@ -59,10 +71,46 @@ type Admission struct {
 }
 
 // MutatePods is the handler of MutatePodsPath: it wires pods as they are created.
-func (a *Admission) MutatePods() http.Handler { return &handler{a, "mutate", a.mutatePod} }
+func (a *Admission) MutatePods() http.Handler {
+	return &handler[pod.Pod]{a, "mutate", a.mutatePod}
+}
 
 // ValidatePods is the handler of ValidatePodsPath: it judges pods as they are created and updated.
-func (a *Admission) ValidatePods() http.Handler { return &handler{a, "validate", a.validatePod} }
+func (a *Admission) ValidatePods() http.Handler {
+	return &handler[pod.Pod]{a, "validate", a.validatePod}
+}
+
+// ValidateWorkloads is the handler of ValidateWorkloadsPath: it warns about workloads whose pods would be refused.
+func (a *Admission) ValidateWorkloads() http.Handler {
+	return &handler[jsontext.Value]{a, "validate-workloads", a.validateWorkload}
+}
+
+// ValidateServices is the handler of ValidateServicesPath: it judges the Services that discovery reads.
+func (a *Admission) ValidateServices() http.Handler {
+	return &handler[validate.Service]{a, "validate-services", a.validateService}
+}
+
+// MutateMetadata is the handler of MutateMetadataPath: it labels a DynamoWorkerMetadata as the pod that writes it.
+func (a *Admission) MutateMetadata() http.Handler {
+	return &handler[objectOnly]{a, "mutate-metadata", a.mutateMetadata}
+}
+
+// ValidateMetadata is the handler of ValidateMetadataPath: it lets no pod speak for another.
+func (a *Admission) ValidateMetadata() http.Handler {
+	return &handler[validate.WorkerMetadata]{a, "validate-metadata", a.validateMetadata}
+}
+
+// Hooks are the handlers of all webhooks, by path.
+func (a *Admission) Hooks() map[string]http.Handler {
+	return map[string]http.Handler{
+		MutatePodsPath:        a.MutatePods(),
+		ValidatePodsPath:      a.ValidatePods(),
+		ValidateWorkloadsPath: a.ValidateWorkloads(),
+		ValidateServicesPath:  a.ValidateServices(),
+		MutateMetadataPath:    a.MutateMetadata(),
+		ValidateMetadataPath:  a.ValidateMetadata(),
+	}
+}
 
 func (a *Admission) now() time.Time {
 	if a.Now != nil {
@@ -71,14 +119,11 @@ func (a *Admission) now() time.Time {
 	return time.Now()
 }
 
-// isPod is whether a request is about a pod itself: webhooks are configured for nothing else, and a subresource such as
-// ephemeralcontainers is not ours to judge.
-func isPod(r *request) bool {
-	return r.Kind.Kind == "Pod" && r.Kind.Group == "" && r.SubResource == ""
-}
+// isPod is whether a request is about a pod itself.
+func isPod(r *head) bool { return r.Kind.Kind == "Pod" && r.Kind.Group == "" && r.writes() }
 
 // podOf is the pod of a request, in the request's namespace whatever the object says.
-func podOf(r *request, p *pod.Pod) *pod.Pod {
+func podOf(r *head, p *pod.Pod) *pod.Pod {
 	if p != nil && p.Metadata.Namespace == "" {
 		p.Metadata.Namespace = r.Namespace
 	}

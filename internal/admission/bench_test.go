@@ -3,11 +3,15 @@ package admission_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
+	"os"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -34,6 +38,42 @@ func BenchmarkValidation(b *testing.B) {
 		body := identitytest.Review(b, review)
 		b.Run(review, func(b *testing.B) { benchmark(b, newAdmission(b).ValidatePods(), body) })
 	}
+}
+
+// BenchmarkWorkload is the webhook about pod templates: of the worker and of the small pod of the other
+// benchmarks, and of a workload that is scaled.
+func BenchmarkWorkload(b *testing.B) {
+	template := func(review string) *appsv1.Deployment {
+		var p corev1.Pod
+		if err := json.Unmarshal(identitytest.ReviewPod(b, review), &p); err != nil {
+			b.Fatal(err)
+		}
+		return deployment(&p)
+	}
+	dynamo, other := template("worker"), template("small")
+	for name, r := range map[string]*admissionv1.AdmissionRequest{
+		"worker": requestAbout(dynamo), "small": requestAbout(other), "scaled": requestAbout(dynamo, updateFrom(dynamo)),
+	} {
+		b.Run(name, func(b *testing.B) { benchmark(b, newAdmission(b).ValidateWorkloads(), reviewOf(b, r)) })
+	}
+}
+
+// BenchmarkMetadata is the two webhooks that each write of a worker's metadata passes, of the real Dynamo's size.
+func BenchmarkMetadata(b *testing.B) {
+	raw, err := os.ReadFile("../../pkg/runtime/wire/testdata/worker-metadata-1.6.1.json")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var real object
+	if err := json.Unmarshal(raw, &real); err != nil {
+		b.Fatal(err)
+	}
+	written := workerMetadata("w", func(o object) { o["spec"] = real["spec"] })
+	body := reviewOf(b, requestAbout(written, asPod("w"), updateFrom(written)))
+	a := newAdmission(b)
+	a.Pods = fakePods{"llm/w/uid-w": {Labels: decodeLabels}}
+	b.Run("mutate", func(b *testing.B) { benchmark(b, a.MutateMetadata(), body) })
+	b.Run("validate", func(b *testing.B) { benchmark(b, a.ValidateMetadata(), body) })
 }
 
 func benchmark(b *testing.B, h http.Handler, body []byte) {
@@ -79,6 +119,7 @@ func newAdmission(testing.TB) *admission.Admission {
 	return &admission.Admission{
 		Namespaces: fakeNamespaces{"": {OptedIn: true}},
 		Accounts:   fakeAccounts(true),
+		Pods:       fakePods{},
 		Recorder:   &fakeRecorder{},
 		Metrics:    admission.NewMetrics(prometheus.NewRegistry()),
 		Log:        logr.Discard(),
@@ -102,6 +143,14 @@ func (f fakeNamespaces) Get(_ context.Context, name string) (admission.Namespace
 type fakeAccounts bool
 
 func (f fakeAccounts) Exists(context.Context, string) bool { return bool(f) }
+
+// fakePods are pods by namespace/name/UID.
+type fakePods map[string]admission.Writer
+
+func (f fakePods) Get(_ context.Context, namespace, name, uid string) (admission.Writer, bool) {
+	w, ok := f[namespace+"/"+name+"/"+uid]
+	return w, ok
+}
 
 type fakeRecorder struct{ verdicts []audit.Verdict }
 

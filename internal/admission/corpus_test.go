@@ -2,7 +2,9 @@ package admission_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,25 +37,30 @@ func TestHookPatchesTheCorpusAsTheLibrary(t *testing.T) {
 	}
 }
 
-// Whatever the body, the answer is a review or a 4xx, from both hooks.
+// Whatever the body, the answer is a review or a 4xx, from every hook.
 func FuzzReview(f *testing.F) {
-	for _, name := range []string{"small", "worker", "future"} {
-		f.Add(identitytest.Review(f, name))
-	}
-	f.Add([]byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"UPDATE","object":{},"oldObject":null}}`))
 	a := newAdmission(f)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, hook := range []http.Handler{a.MutatePods(), a.ValidatePods()} {
-			w := post(hook, "application/json", string(body))
-			switch {
-			case w.Code == http.StatusOK:
-				var review admissionv1.AdmissionReview
-				if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil {
-					t.Fatalf("no review: %v: %s", err, w.Body)
-				}
-			case w.Code < 400 || w.Code > 499:
-				t.Fatalf("status %d: %s", w.Code, w.Body)
+	hooks := a.Hooks()
+	paths := slices.Sorted(maps.Keys(hooks))
+	for i := range paths {
+		for _, name := range []string{"worker", "future"} {
+			f.Add(uint8(i), identitytest.Review(f, name))
+		}
+		f.Add(uint8(i), []byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"UPDATE","object":{},"oldObject":null}}`))
+		for _, object := range []any{deployment(mocker(mismatched)), jobSet(mocker(mismatched)), service(notReady), workerMetadata("w")} {
+			f.Add(uint8(i), reviewOf(f, requestAbout(object, asPod("v"), updateFrom(deployment(mocker())))))
+		}
+	}
+	f.Fuzz(func(t *testing.T, path uint8, body []byte) {
+		w := post(hooks[paths[int(path)%len(paths)]], "application/json", string(body))
+		switch {
+		case w.Code == http.StatusOK:
+			var review admissionv1.AdmissionReview
+			if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil {
+				t.Fatalf("no review: %v: %s", err, w.Body)
 			}
+		case w.Code < 400 || w.Code > 499:
+			t.Fatalf("status %d: %s", w.Code, w.Body)
 		}
 	})
 }

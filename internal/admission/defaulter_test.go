@@ -78,7 +78,7 @@ func (defaulter) Default(_ context.Context, p *corev1.Pod) error {
 
 func convert(in *corev1.Pod) *pod.Pod {
 	out := &pod.Pod{Metadata: pod.Metadata{
-		Name: in.Name, GenerateName: in.GenerateName, Namespace: in.Namespace, UID: string(in.UID), Labels: in.Labels, Annotations: in.Annotations,
+		Given: true, Name: in.Name, GenerateName: in.GenerateName, Namespace: in.Namespace, UID: string(in.UID), Labels: in.Labels, Annotations: in.Annotations,
 	}}
 	out.Spec.ServiceAccountName, out.Spec.ServiceAccount = in.Spec.ServiceAccountName, in.Spec.DeprecatedServiceAccount
 	out.Spec.AutomountServiceAccountToken = in.Spec.AutomountServiceAccountToken

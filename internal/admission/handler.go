@@ -19,11 +19,11 @@ const bodyLimit = 8 << 20
 // pooledLimit is the largest buffer that is kept for the next request, so that one huge pod does not stay in memory.
 const pooledLimit = 256 << 10
 
-// handler is one webhook over HTTP.
-type handler struct {
+// handler is one webhook over HTTP, about objects that are read into a T.
+type handler[T any] struct {
 	*Admission
 	hook   string
-	decide func(context.Context, *request) (answer, error)
+	decide func(context.Context, *request[T]) (answer, error)
 }
 
 // buffers are what a request reads into and answers from.
@@ -44,26 +44,26 @@ type httpError struct {
 func (e *httpError) Error() string { return e.err.Error() }
 
 // ServeHTTP implements http.Handler.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
 	b := pool.Get().(*buffers)
 	defer b.release()
-	req := &request{}
+	req := &request[T]{}
 	defer func() {
 		if p := recover(); p != nil {
 			h.Metrics.panicked(h.hook)
 			h.Log.Error(fmt.Errorf("panic: %v", p), "admission request failed", "hook", h.hook, "uid", req.UID,
 				"namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
-			h.fail(w, req, start, &httpError{http.StatusInternalServerError, errors.New("internal error")})
+			h.fail(w, &req.head, start, &httpError{http.StatusInternalServerError, errors.New("internal error")})
 		}
 	}()
 	if err := h.read(w, r, &b.in); err != nil {
-		h.fail(w, req, start, err)
+		h.fail(w, &req.head, start, err)
 		return
 	}
-	decoded, err := decode(b.in.Bytes())
+	decoded, err := decode[T](b.in.Bytes())
 	if err != nil {
-		h.fail(w, req, start, &httpError{http.StatusBadRequest, err})
+		h.fail(w, &req.head, start, &httpError{http.StatusBadRequest, err})
 		return
 	}
 	req = decoded
@@ -73,14 +73,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.out, err = appendReview(b.out[:0], &b.in, req.UID, &a)
 	}
 	if err != nil {
-		h.fail(w, req, start, &httpError{http.StatusInternalServerError, err})
+		h.fail(w, &req.head, start, err)
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
 	if _, err := w.Write(b.out); err != nil {
 		h.Log.V(1).Info("the client went away", "hook", h.hook, "uid", req.UID, "error", err.Error())
 	}
-	h.Metrics.answered(h.hook, req, &a, h.now().Sub(start))
+	h.Metrics.answered(h.hook, &req.head, &a, h.now().Sub(start))
 	if log := h.Log.V(1); log.Enabled() {
 		log.Info("admission request answered", "hook", h.hook, "uid", req.UID, "namespace", req.Namespace,
 			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "decision", a.decision(), "reason", a.reason)
@@ -91,7 +91,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var jsonType = []string{"application/json"}
 
 // read reads the body of a well-formed request.
-func (h *handler) read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
+func (h *handler[T]) read(w http.ResponseWriter, r *http.Request, into *bytes.Buffer) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return &httpError{http.StatusMethodNotAllowed, fmt.Errorf("method %s is not allowed, want POST", r.Method)}
@@ -123,7 +123,7 @@ func tooLarge() error {
 }
 
 // fail answers a request that got no verdict.
-func (h *handler) fail(w http.ResponseWriter, req *request, start time.Time, err error) {
+func (h *handler[T]) fail(w http.ResponseWriter, req *head, start time.Time, err error) {
 	code := http.StatusInternalServerError
 	var he *httpError
 	if errors.As(err, &he) {

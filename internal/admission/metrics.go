@@ -24,7 +24,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dynawire_admission_requests_total",
-			Help: "Admission requests by hook (mutate, validate), operation, decision (patched, allowed, denied, dry-run, error) and reason.",
+			Help: "Admission requests by hook, operation, decision (patched, allowed, denied, dry-run, error) and reason.",
 		}, []string{"hook", "operation", "decision", "reason"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "dynawire_admission_duration_seconds",
@@ -34,7 +34,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"hook"}),
 		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dynawire_admission_findings_total",
-			Help: "Findings of validation by rule, severity (deny, warn) and the namespace's mode (enforce, warn, audit).",
+			Help: "Findings of validation by rule, severity (deny, warn) and mode (enforce, warn, audit).",
 		}, []string{"rule", "severity", "mode"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dynawire_admission_panics_total",
@@ -49,7 +49,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) answered(hook string, r *request, a *answer, took time.Duration) {
+func (m *Metrics) answered(hook string, r *head, a *answer, took time.Duration) {
 	decision, reason := a.decision(), a.reason
 	if r.DryRun {
 		// A dry run leaves no trace of what it would have done.
@@ -59,16 +59,30 @@ func (m *Metrics) answered(hook string, r *request, a *answer, took time.Duratio
 	m.duration.WithLabelValues(hook).Observe(took.Seconds())
 }
 
-func (m *Metrics) failed(hook string, r *request, code int, took time.Duration) {
+func (m *Metrics) failed(hook string, r *head, code int, took time.Duration) {
 	m.requests.WithLabelValues(hook, operation(r.Operation), "error", strconv.Itoa(code)).Inc()
 	m.duration.WithLabelValues(hook).Observe(took.Seconds())
 }
 
 func (m *Metrics) panicked(hook string) { m.panics.WithLabelValues(hook).Inc() }
 
-func (m *Metrics) found(findings []validate.Finding, mode wiring.Mode) {
+func (m *Metrics) found(findings []validate.Finding, s wiring.Settings) {
 	for _, f := range findings {
-		m.findings.WithLabelValues(f.Rule, string(f.Severity), string(mode)).Inc()
+		m.findings.WithLabelValues(f.Rule, string(f.Severity), string(effectiveMode(f, s))).Inc()
+	}
+}
+
+// effectiveMode is the mode in which a finding was dealt with: the namespace's, unless it says something else of the rule.
+func effectiveMode(f validate.Finding, s wiring.Settings) wiring.Mode {
+	switch s.Rules[f.Rule] {
+	case wiring.ActionDeny:
+		return wiring.Enforce
+	case wiring.ActionWarn:
+		return wiring.Warn
+	case wiring.ActionAudit:
+		return wiring.Audit
+	default:
+		return modeOf(s)
 	}
 }
 

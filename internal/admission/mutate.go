@@ -8,23 +8,28 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 
 	"github.com/dynawire/dynawire/pkg/mutate"
+	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 // Reasons beside those of package identity.
 const (
-	reasonNotServed     = "not-served"
-	reasonNotOptedIn    = "namespace-not-opted-in"
-	reasonNoAccount     = "account-missing"
-	reasonNoFindings    = "no-findings"
-	reasonFindings      = "findings"
-	reasonKnownFindings = "known-findings"
+	reasonNotServed  = "not-served"
+	reasonNotOptedIn = "namespace-not-opted-in"
+	reasonNoAccount  = "account-missing"
+	reasonNoFindings = "no-findings"
+	reasonFindings   = "findings"
+	reasonControlled = "controlled"
+	reasonUnchanged  = "unchanged"
+	reasonLabelled   = "labelled"
+	reasonNotItsOwn  = "not-its-own"
+	reasonPodUnknown = "pod-unknown"
 )
 
 // mutatePod wires a pod that is being created.
-func (a *Admission) mutatePod(ctx context.Context, r *request) (answer, error) {
-	p := podOf(r, r.Object)
-	if !isPod(r) || r.Operation != "CREATE" || p == nil {
+func (a *Admission) mutatePod(ctx context.Context, r *request[pod.Pod]) (answer, error) {
+	p := podOf(&r.head, r.Object)
+	if !isPod(&r.head) || r.Operation != operationCreate || p == nil {
 		return allow(reasonNotServed), nil
 	}
 	ns, err := a.Namespaces.Get(ctx, r.Namespace)

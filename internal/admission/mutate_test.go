@@ -136,7 +136,7 @@ func TestMutationMetrics(t *testing.T) {
 	ask(t, h, request(mocker()))
 	post(h, "application/json", "{}")
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP dynawire_admission_requests_total Admission requests by hook (mutate, validate), operation, decision (patched, allowed, denied, dry-run, error) and reason.
+# HELP dynawire_admission_requests_total Admission requests by hook, operation, decision (patched, allowed, denied, dry-run, error) and reason.
 # TYPE dynawire_admission_requests_total counter
 dynawire_admission_requests_total{decision="allowed",hook="mutate",operation="CREATE",reason="not-dynamo"} 1
 dynawire_admission_requests_total{decision="dry-run",hook="mutate",operation="CREATE",reason=""} 1

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
@@ -37,7 +38,7 @@ func (n *Namespaces) Get(ctx context.Context, name string) (Namespace, error) {
 	return Namespace{
 		OptedIn:  ns.Labels[wiring.LabelDiscoveryEnabled] == "true",
 		Settings: settings,
-		Warnings: warnings,
+		Warnings: append(warnings, validate.CheckSettings(settings)...),
 	}, nil
 }
 

@@ -21,9 +21,9 @@ type answer struct {
 	// reason is why, for the metrics: one of a few.
 	reason string
 	patch  []jsonpatch.Operation
-	// denials are the findings that refuse the pod named name.
-	denials []validate.Finding
-	name    string
+	// denials are the findings that refuse the object of this group, kind and name.
+	denials           []validate.Finding
+	group, kind, name string
 	// warnings are shown to the client.
 	warnings []string
 	// rules are the findings' ids, for the API server's audit log.
@@ -122,7 +122,13 @@ func appendStatus(dst []byte, a *answer) []byte {
 	dst = appendString(dst, audit.Message(a.denials))
 	dst = append(dst, `,"reason":"Invalid","details":{"name":`...)
 	dst = appendString(dst, a.name)
-	dst = append(dst, `,"kind":"Pod","causes":[`...)
+	if a.group != "" {
+		dst = append(dst, `,"group":`...)
+		dst = appendString(dst, a.group)
+	}
+	dst = append(dst, `,"kind":`...)
+	dst = appendString(dst, a.kind)
+	dst = append(dst, `,"causes":[`...)
 	for i, f := range a.denials {
 		if i > 0 {
 			dst = append(dst, ',')

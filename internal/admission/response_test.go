@@ -32,10 +32,14 @@ func TestResponses(t *testing.T) {
 			{Operation: "add", Path: "/spec/automountServiceAccountToken", Value: true},
 			{Operation: "remove", Path: "/spec/x"},
 		}, warnings: []string{"the account is missing"}},
-		"denied": {name: "vllm-0", denials: []validate.Finding{mismatch}, rules: []string{"component-mismatch"}},
+		"denied": {kind: "Pod", name: "vllm-0", denials: []validate.Finding{mismatch}, rules: []string{"component-mismatch"}},
 		"denied-twice": {
-			name: "vllm-", denials: []validate.Finding{mismatch, role},
+			kind: "Pod", name: "vllm-", denials: []validate.Finding{mismatch, role},
 			warnings: []string{"mind this"}, rules: []string{"component-mismatch", "role-mismatch", "stale-env"},
+		},
+		"denied-custom": {
+			group: "nvidia.com", kind: "DynamoWorkerMetadata", name: "vllm-0", rules: []string{"metadata-impersonation"},
+			denials: []validate.Finding{{Rule: "metadata-impersonation", Severity: validate.Deny, Field: "metadata.name", Message: "another pod's."}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

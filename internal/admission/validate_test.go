@@ -84,12 +84,12 @@ func TestDryRunAnswersAlikeAndLeavesNoTrace(t *testing.T) {
 	assert.Equal(t, wet.Result, dry.Result)
 	assert.Equal(t, wet.Warnings, dry.Warnings)
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP dynawire_admission_findings_total Findings of validation by rule, severity (deny, warn) and the namespace's mode (enforce, warn, audit).
+# HELP dynawire_admission_findings_total Findings of validation by rule, severity (deny, warn) and mode (enforce, warn, audit).
 # TYPE dynawire_admission_findings_total counter
 dynawire_admission_findings_total{mode="enforce",rule="component-mismatch",severity="deny"} 1
 `), "dynawire_admission_findings_total"))
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP dynawire_admission_requests_total Admission requests by hook (mutate, validate), operation, decision (patched, allowed, denied, dry-run, error) and reason.
+# HELP dynawire_admission_requests_total Admission requests by hook, operation, decision (patched, allowed, denied, dry-run, error) and reason.
 # TYPE dynawire_admission_requests_total counter
 dynawire_admission_requests_total{decision="denied",hook="validate",operation="CREATE",reason="findings"} 1
 dynawire_admission_requests_total{decision="dry-run",hook="validate",operation="CREATE",reason=""} 1

@@ -2,126 +2,82 @@ package audit
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dynawire/dynawire/internal/report"
 )
 
 const (
-	// queueLength holds what a burst of refused pods of a few hundred workloads brings, at about 2 KB each.
-	queueLength = 512
-	// writeTimeout is how long one Event may take, owner look-up included.
+	// writeTimeout is how long one Event may take, owner look-up included, and one Report without it.
 	writeTimeout = 5 * time.Second
-	// flushTimeout is how long a shutdown waits for what is queued.
+	// flushTimeout is how long a shutdown waits for what is pending.
 	flushTimeout = 5 * time.Second
 )
 
-// Results of a record, for the metric.
-const (
-	resultRecorded = "recorded"
-	resultLimited  = "limited"
-	resultFailed   = "failed"
-	resultDropped  = "dropped"
-)
-
-// Recorder takes verdicts from admission and writes them down: a log line at once, an Event by and by. Where verdicts
-// come faster than the API server takes Events, Events are dropped and counted; the log line is not.
+// Recorder takes verdicts from admission and writes them down: a log line at once, an Event and a Report by and by. Where
+// verdicts come faster than that, equal ones are counted together. Only what is left over when thousands of different
+// ones wait is dropped and counted; its log line is not.
 type Recorder struct {
-	log    logr.Logger
-	events *eventWriter
-	queue  chan Verdict
-	total  *prometheus.CounterVec
+	log     logr.Logger
+	events  *eventWriter
+	reports *reportWriter
 }
 
-// Config of a Recorder. All fields are required.
+// Config of a Recorder. All fields are required, but Retention.
 type Config struct {
 	Log logr.Logger
 	// Owners finds the workload that a pod belongs to.
 	Owners OwnerGetter
 	// Sink takes the Events.
 	Sink EventSink
+	// Reports takes the Reports.
+	Reports ReportStore
+	// Retention is how long a Report keeps what has not been seen again; 0 keeps it for good.
+	Retention time.Duration
 	// Registerer takes the metrics.
 	Registerer prometheus.Registerer
 	// Host is the name of this replica, for the Events.
 	Host string
 }
 
-// NewRecorder makes a recorder; verdicts are queued until Run.
+// NewRecorder makes a recorder; verdicts are pending until Run.
 func NewRecorder(c Config) *Recorder {
-	r := &Recorder{
-		log:    c.Log,
-		events: newEventWriter(c.Owners, c.Sink, c.Host),
-		queue:  make(chan Verdict, queueLength),
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "dynawire_audit_events_total",
-			Help: "Events about refused pods by result (recorded, limited: the workload has had too many, failed, dropped: the queue was full).",
-		}, []string{"result"}),
+	m := newMetrics()
+	events := newPending(m.dropped.WithLabelValues(queueEvents, reasonFull))
+	reports := newPending(m.dropped.WithLabelValues(queueReports, reasonFull))
+	m.register(c.Registerer, events, reports)
+	return &Recorder{
+		log:     c.Log,
+		events:  newEventWriter(c, events, m),
+		reports: newReportWriter(c, reports, m, report.Room(c.Retention)),
 	}
-	for _, result := range []string{resultRecorded, resultLimited, resultFailed, resultDropped} {
-		r.total.WithLabelValues(result)
-	}
-	c.Registerer.MustRegister(r.total)
-	return r
 }
 
-// Record logs a verdict and queues its Event. It never blocks.
+// Record logs a verdict, and has it written by and by. It never waits for the API server.
 func (r *Recorder) Record(v Verdict) {
-	r.logVerdict(v)
-	if len(v.denials()) == 0 {
-		return // warnings were shown to the client: an Event for each pod would only be noise
-	}
-	select {
-	case r.queue <- v:
-	default:
-		r.total.WithLabelValues(resultDropped).Inc()
+	r.logVerdict(&v)
+	near := v.near()
+	k := keyOf(&v, &near)
+	r.reports.pending.add(k, &v, near)
+	if v.tells() {
+		r.events.pending.add(k, &v, near)
 	}
 }
 
-// Run writes Events until ctx ends, and then what is still queued, for a few seconds.
+// Run writes until ctx ends, and then what is still pending, for a few seconds.
 func (r *Recorder) Run(ctx context.Context) {
-	for {
-		select {
-		case v := <-r.queue:
-			// The end of ctx must not tear off what is being written.
-			r.within(context.WithoutCancel(ctx), v)
-		case <-ctx.Done():
-			r.flush(context.WithoutCancel(ctx))
-			return
-		}
-	}
-}
-
-// within writes one verdict in limited time: behind it, others wait.
-func (r *Recorder) within(ctx context.Context, v Verdict) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	r.write(ctx, v)
-}
-
-func (r *Recorder) flush(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-	defer cancel()
-	for {
-		select {
-		case v := <-r.queue:
-			r.write(ctx, v)
-		default:
-			return
-		}
-	}
-}
-
-func (r *Recorder) write(ctx context.Context, v Verdict) {
-	result, err := r.events.write(ctx, v)
-	if err != nil {
-		r.log.Error(err, "event was not recorded", "namespace", v.Namespace, "kind", v.Object.Kind, "name", v.Object.name())
-	}
-	r.total.WithLabelValues(result).Inc()
+	var writers sync.WaitGroup
+	writers.Go(func() { r.events.run(ctx) })
+	writers.Go(func() { r.reports.run(ctx) })
+	writers.Wait()
 }
 
 // logVerdict writes the one line that holds everything.
-func (r *Recorder) logVerdict(v Verdict) {
+func (r *Recorder) logVerdict(v *Verdict) {
 	rules := make([]string, len(v.Findings))
 	texts := make([]string, len(v.Findings))
 	for i, f := range v.Findings {

@@ -1,110 +1,27 @@
 package audit_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dynawire/dynawire/internal/audit"
-	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var mismatch = validate.Finding{Rule: "component-mismatch", Severity: validate.Deny, Field: "spec.containers[0].args", Message: "says prefill."}
-
-func refusal(findings ...validate.Finding) audit.Verdict {
-	return audit.Verdict{
-		Time: time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC), Namespace: "llm", Operation: "CREATE", User: "alice",
-		Mode: wiring.Enforce, Refused: true, Findings: findings,
-		Object: audit.Object{APIVersion: "v1", Kind: "Pod", Metadata: pod.Metadata{Name: "w-1", UID: "pod-uid", OwnerReferences: []pod.OwnerReference{
-			{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "w", UID: "set-uid", Controller: true},
-		}}},
-	}
-}
-
-// sink keeps Events in memory; its fail is asked first.
-type sink struct {
-	mu     sync.Mutex
-	fail   func() error
-	events []*corev1.Event
-}
-
-func (s *sink) Create(ctx context.Context, namespace string, e *corev1.Event) (*corev1.Event, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fail != nil {
-		if err := s.fail(); err != nil {
-			return nil, err
-		}
-	}
-	if namespace != e.Namespace {
-		return nil, fmt.Errorf("event of %s in %s", e.Namespace, namespace)
-	}
-	s.events = append(s.events, e)
-	return e, ctx.Err()
-}
-
-func (s *sink) Patch(_ context.Context, _, name string, patch []byte) (*corev1.Event, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, e := range s.events {
-		if e.Name == name {
-			patched := e.DeepCopy()
-			err := json.Unmarshal(patch, patched)
-			s.events[i] = patched
-			return patched, err
-		}
-	}
-	return nil, errors.New("no such event")
-}
-
-type fixture struct {
-	*audit.Recorder
-	sink     *sink
-	log      *bytes.Buffer
-	registry *prometheus.Registry
-}
-
-func newFixture() fixture {
-	f := fixture{sink: &sink{}, log: &bytes.Buffer{}, registry: prometheus.NewRegistry()}
-	f.Recorder = audit.NewRecorder(audit.Config{
-		Log: logr.FromSlogHandler(slog.NewJSONHandler(f.log, nil)), Owners: &audit.Owners{}, Sink: f.sink, Registerer: f.registry, Host: "replica-0",
-	})
-	return f
-}
-
-// flush runs the recorder for as long as it takes to write what is queued.
-func (f fixture) flush() {
-	done, cancel := context.WithCancel(context.Background())
-	cancel()
-	f.Run(done)
-}
-
-func (f fixture) metric(t *testing.T, want string) {
-	t.Helper()
-	const head = `# HELP dynawire_audit_events_total Events about refused pods by result (recorded, limited: the workload has had too many, failed, dropped: the queue was full).
-# TYPE dynawire_audit_events_total counter
-`
-	require.NoError(t, testutil.GatherAndCompare(f.registry, strings.NewReader(head+want), "dynawire_audit_events_total"))
-}
+const (
+	eventsTotal  = "dynawire_audit_events_total"
+	droppedTotal = "dynawire_audit_dropped_total"
+)
 
 func TestRefusalBecomesAnEventOfTheWorkload(t *testing.T) {
 	f := newFixture()
@@ -118,11 +35,8 @@ func TestRefusalBecomesAnEventOfTheWorkload(t *testing.T) {
 	assert.Equal(t, corev1.EventTypeWarning, e.Type)
 	assert.Equal(t, "spec.containers[0].args: says prefill. [component-mismatch]", e.Message)
 	assert.Equal(t, "llm", e.Namespace)
-	f.metric(t, `dynawire_audit_events_total{result="dropped"} 0
-dynawire_audit_events_total{result="failed"} 0
-dynawire_audit_events_total{result="limited"} 0
-dynawire_audit_events_total{result="recorded"} 1
-`)
+	assert.EqualValues(t, 1, e.Count)
+	assert.EqualValues(t, 1, f.metric(t, eventsTotal, "recorded"))
 }
 
 func TestRefusalIsOneLogLine(t *testing.T) {
@@ -149,6 +63,22 @@ func TestAdmittedFindingsAreAnotherReasonAndWarningsNoEvent(t *testing.T) {
 	require.Len(t, f.sink.events, 1)
 	assert.Equal(t, audit.ReasonFindings, f.sink.events[0].Reason)
 	assert.Equal(t, 2, strings.Count(f.log.String(), "object has findings"))
+	assert.Len(t, f.reports.entries("llm"), 2, "the report has warnings too")
+}
+
+func TestReasonsOfObjectsThatAreNoPods(t *testing.T) {
+	f := newFixture()
+	v := refusal(mismatch)
+	v.Object.Kind, v.Object.OwnerReferences = "Service", nil
+	f.Record(v)
+	v.Refused, v.Mode = false, wiring.Warn
+	f.Record(v)
+	f.flush()
+	var reasons []string
+	for _, e := range f.sink.events {
+		reasons = append(reasons, e.Reason)
+	}
+	assert.ElementsMatch(t, []string{audit.ReasonObjectRefused, audit.ReasonObjectFindings}, reasons)
 }
 
 func TestSeveralFindingsAreNumbered(t *testing.T) {
@@ -158,8 +88,41 @@ func TestSeveralFindingsAreNumbered(t *testing.T) {
 		audit.Message([]validate.Finding{mismatch, second}))
 }
 
-func TestEqualRefusalsAreCounted(t *testing.T) {
+// What a namespace asks for a rule goes before its mode.
+func TestEventNamesWhatRefused(t *testing.T) {
 	f := newFixture()
+	second := mismatch
+	second.Rule = "role-mismatch"
+	v := refusal(mismatch, second)
+	v.Rules = map[string]wiring.Action{"role-mismatch": wiring.ActionWarn}
+	f.Record(v)
+	f.flush()
+	require.Len(t, f.sink.events, 1)
+	assert.Equal(t, "spec.containers[0].args: says prefill. [component-mismatch]", f.sink.events[0].Message)
+}
+
+func TestEqualRefusalsAreOneWriteAndCounted(t *testing.T) {
+	f := newFixture()
+	for range 100 {
+		f.Record(refusal(mismatch))
+	}
+	f.flush()
+	require.Len(t, f.sink.events, 1)
+	assert.EqualValues(t, 100, f.sink.events[0].Count)
+	for range 7 {
+		f.Record(refusal(mismatch))
+	}
+	f.flush()
+	require.Len(t, f.sink.events, 1)
+	assert.EqualValues(t, 107, f.sink.events[0].Count)
+	assert.Equal(t, 2, f.sink.writes)
+}
+
+func TestAnEventThatExpiredBeginsAnew(t *testing.T) {
+	f := newFixture()
+	f.Record(refusal(mismatch))
+	f.flush()
+	f.sink.events = nil
 	for range 3 {
 		f.Record(refusal(mismatch))
 	}
@@ -169,32 +132,65 @@ func TestEqualRefusalsAreCounted(t *testing.T) {
 }
 
 func TestOneWorkloadCannotFloodTheCluster(t *testing.T) {
-	f := newFixture()
-	for range 100 {
-		f.Record(refusal(mismatch))
-	}
-	f.flush()
-	f.metric(t, `dynawire_audit_events_total{result="dropped"} 0
-dynawire_audit_events_total{result="failed"} 0
-dynawire_audit_events_total{result="limited"} 75
-dynawire_audit_events_total{result="recorded"} 25
-`)
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		stop := running(f.Recorder)
+		for range 600 { // ten minutes
+			f.Record(refusal(mismatch))
+			time.Sleep(time.Second)
+		}
+		stop()
+		assert.InDelta(t, 27, f.sink.writes, 1, "25 at once, and one every five minutes")
+		assert.Len(t, f.sink.events, 1)
+	})
 }
 
-func TestFullQueueDropsAndNeverBlocks(t *testing.T) {
+func TestManyWorkloadsGetTheirEventsByAndBy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		stop := running(f.Recorder)
+		for i := range 1000 {
+			f.Record(of(fmt.Sprint("w-", i), refusal(mismatch)))
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		writes, _ := f.sink.wrote()
+		assert.InDelta(t, 60, writes, 1)
+		time.Sleep(95 * time.Second)
+		synctest.Wait()
+		_, events := f.sink.wrote()
+		assert.Equal(t, 1000, events)
+		stop()
+	})
+}
+
+func TestWhatDoesNotFitIsDroppedAndNeverBlocks(t *testing.T) {
 	f := newFixture()
-	for i := range 600 {
-		v := refusal(mismatch)
-		v.Object.OwnerReferences[0].UID = fmt.Sprint("set-", i) // each a workload of its own
+	for i := range 5000 {
+		v := of(fmt.Sprint("w-", i), refusal(mismatch))
+		v.Namespace = fmt.Sprint("ns-", i%5)
 		f.Record(v)
+		f.Record(v) // the ones that are held go on counting
 	}
+	held := f.metric(t, "dynawire_audit_pending", "reports")
+	assert.EqualValues(t, 4096, held)
+	assert.EqualValues(t, 2*(5000-held), f.metric(t, droppedTotal, "reports", "full"))
+	assert.Equal(t, 10_000, strings.Count(f.log.String(), "object has findings"), "the log has them all")
 	f.flush()
-	assert.Len(t, f.sink.events, 512)
-	f.metric(t, `dynawire_audit_events_total{result="dropped"} 88
-dynawire_audit_events_total{result="failed"} 0
-dynawire_audit_events_total{result="limited"} 0
-dynawire_audit_events_total{result="recorded"} 512
-`)
+	assert.Zero(t, f.metric(t, "dynawire_audit_pending", "reports"))
+}
+
+func TestHugeFindingsAreBounded(t *testing.T) {
+	f := newFixture()
+	huge := mismatch
+	huge.Message = strings.Repeat("ö", 1500)
+	for i := range 2400 {
+		v := of(fmt.Sprint("w-", i), refusal(mismatch, huge))
+		v.Namespace = fmt.Sprint("ns-", i%4)
+		f.Record(v)
+		f.log.Reset()
+	}
+	assert.InDelta(t, 6<<20/(768+2048+100.), f.metric(t, "dynawire_audit_pending", "reports"), 100)
 }
 
 func TestFailedEventIsLoggedAndCounted(t *testing.T) {
@@ -203,35 +199,39 @@ func TestFailedEventIsLoggedAndCounted(t *testing.T) {
 	f.Record(refusal(mismatch))
 	f.flush()
 	assert.Contains(t, f.log.String(), "no connection")
-	f.metric(t, `dynawire_audit_events_total{result="dropped"} 0
-dynawire_audit_events_total{result="failed"} 1
-dynawire_audit_events_total{result="limited"} 0
-dynawire_audit_events_total{result="recorded"} 0
-`)
+	assert.EqualValues(t, 1, f.metric(t, eventsTotal, "failed"))
 }
 
 func TestRunWritesWhileItRuns(t *testing.T) {
-	f := newFixture()
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { f.Run(ctx) })
-	f.Record(refusal(mismatch))
-	assert.Eventually(t, func() bool {
-		f.sink.mu.Lock()
-		defer f.sink.mu.Unlock()
-		return len(f.sink.events) == 1
-	}, 10*time.Second, time.Millisecond)
-	cancel()
-	running.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		stop := running(f.Recorder)
+		f.Record(refusal(mismatch))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		_, events := f.sink.wrote()
+		assert.Equal(t, 1, events)
+		assert.Len(t, f.reports.entries("llm"), 1)
+		stop()
+	})
 }
 
 func TestLongMessageIsCut(t *testing.T) {
 	f := newFixture()
 	long := mismatch
 	long.Message = strings.Repeat("ö", 10_000)
-	f.Record(refusal(long))
+	f.Record(refusal(long, long, long, long, long))
 	f.flush()
 	require.Len(t, f.sink.events, 1)
 	assert.Less(t, len(f.sink.events[0].Message), 9000)
 	assert.True(t, strings.HasSuffix(f.sink.events[0].Message, "ö …"))
+}
+
+func TestPodWithoutControllerIsItsOwnWorkload(t *testing.T) {
+	f := newFixture()
+	v := refusal(mismatch)
+	v.Object.OwnerReferences, v.Object.Name, v.Object.GenerateName = nil, "", "p-"
+	f.Record(v)
+	f.flush()
+	assert.Equal(t, corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "llm", Name: "p-", UID: "pod-uid"}, f.sink.events[0].InvolvedObject)
 }
