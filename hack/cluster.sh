@@ -14,6 +14,7 @@ local_cluster() {
 
 # install_dynawire: from manifests/, and wait until it answers.
 install_dynawire() {
+  kubectl get crd reports.openreports.io >/dev/null 2>&1 || kubectl create -k manifests/crds/openreports
   kubectl apply -k manifests/overlays/local
   kubectl -n dynawire-system rollout status deployment/dynawire-webhook --timeout=180s
 }

@@ -28,7 +28,7 @@ clean() {
     kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration -l app.kubernetes.io/name=dynawire
     kubectl delete namespace "$ns" dynawire-system --ignore-not-found
     kubectl delete clusterrole,clusterrolebinding -l app.kubernetes.io/name=dynawire
-    # The CRD is Dynamo's as much as ours.
+    # The CRDs are others' as much as ours: that of Reports stays.
     if [ -z "$(kubectl get dynamoworkermetadatas -A -o name 2>/dev/null)" ]; then
       kubectl delete crd dynamoworkermetadatas.nvidia.com --ignore-not-found
     fi
@@ -47,6 +47,7 @@ set_up() {
     local_cluster "$name"
   fi
   step "Install dynawire"
+  bold "\$ kubectl create -k manifests/crds/openreports"
   bold "\$ kubectl apply -k manifests/overlays/local"
   install_dynawire
 }
