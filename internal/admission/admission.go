@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/internal/audit"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
@@ -120,10 +121,10 @@ func (a *Admission) now() time.Time {
 }
 
 // isPod is whether a request is about a pod itself.
-func isPod(r *head) bool { return r.Kind.Kind == "Pod" && r.Kind.Group == "" && r.writes() }
+func isPod(r *review.Head) bool { return r.Kind.Kind == "Pod" && r.Kind.Group == "" && r.Writes() }
 
 // podOf is the pod of a request, in the request's namespace whatever the object says.
-func podOf(r *head, p *pod.Pod) *pod.Pod {
+func podOf(r *review.Head, p *pod.Pod) *pod.Pod {
 	if p != nil && p.Metadata.Namespace == "" {
 		p.Metadata.Namespace = r.Namespace
 	}

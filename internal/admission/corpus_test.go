@@ -7,36 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admission/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/dynawire/dynawire/internal/audit"
 	"github.com/dynawire/dynawire/pkg/identity/identitytest"
-	"github.com/dynawire/dynawire/pkg/mutate"
-	"github.com/dynawire/dynawire/pkg/wiring"
 )
-
-// What the hook answers for a pod of the corpus is what the library says, whose patches are golden files of pkg/mutate.
-func TestHookPatchesTheCorpusAsTheLibrary(t *testing.T) {
-	for _, spec := range identitytest.Specs(t) {
-		t.Run(spec.File, func(t *testing.T) {
-			raw := func(r *admissionv1.AdmissionRequest) { r.Object = runtime.RawExtension{Raw: spec.JSON} }
-			got := ask(t, newAdmission(t).MutatePods(), request(&corev1.Pod{}, raw))
-			require.True(t, got.Allowed)
-			want := mutate.Pod(spec.Decode(t), mutate.Options{ServiceAccount: wiring.ServiceAccount})
-			if len(want.Patch) == 0 {
-				assert.Empty(t, got.Patch)
-				return
-			}
-			patch, err := json.Marshal(want.Patch)
-			require.NoError(t, err)
-			assert.JSONEq(t, string(patch), string(got.Patch))
-		})
-	}
-}
 
 // forgetful is a recorder for millions of verdicts.
 type forgetful struct{}
@@ -44,7 +19,7 @@ type forgetful struct{}
 func (forgetful) Record(audit.Verdict) {}
 
 // Whatever the body, the answer is a review or a 4xx, from every hook.
-func FuzzReview(f *testing.F) {
+func FuzzHooks(f *testing.F) {
 	a := newAdmission(f)
 	a.Recorder = forgetful{}
 	hooks := a.Hooks()

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/dynawire/dynawire/internal/admission/review"
 )
 
 // bodyLimit is the largest review that is read. The API server takes objects up to 3 MiB, and an UPDATE carries two.
@@ -23,7 +25,7 @@ const pooledLimit = 256 << 10
 type handler[T any] struct {
 	*Admission
 	hook   string
-	decide func(context.Context, *request[T]) (answer, error)
+	decide func(context.Context, *review.Request[T]) (answer, error)
 }
 
 // buffers are what a request reads into and answers from.
@@ -48,22 +50,22 @@ func (h *handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
 	b := pool.Get().(*buffers)
 	defer b.release()
-	req := &request[T]{}
+	req := &review.Request[T]{}
 	defer func() {
 		if p := recover(); p != nil {
 			h.Metrics.panicked(h.hook)
 			h.Log.Error(fmt.Errorf("panic: %v", p), "admission request failed", "hook", h.hook, "uid", req.UID,
 				"namespace", req.Namespace, "name", req.Name, "stack", string(debug.Stack()))
-			h.fail(w, &req.head, start, &httpError{http.StatusInternalServerError, errors.New("internal error")})
+			h.fail(w, &req.Head, start, &httpError{http.StatusInternalServerError, errors.New("internal error")})
 		}
 	}()
 	if err := h.read(w, r, &b.in); err != nil {
-		h.fail(w, &req.head, start, err)
+		h.fail(w, &req.Head, start, err)
 		return
 	}
-	decoded, err := decode[T](b.in.Bytes())
+	decoded, err := review.Decode[T](b.in.Bytes())
 	if err != nil {
-		h.fail(w, &req.head, start, &httpError{http.StatusBadRequest, err})
+		h.fail(w, &req.Head, start, &httpError{http.StatusBadRequest, err})
 		return
 	}
 	req = decoded
@@ -73,14 +75,14 @@ func (h *handler[T]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.out, err = appendReview(b.out[:0], &b.in, req.UID, &a)
 	}
 	if err != nil {
-		h.fail(w, &req.head, start, err)
+		h.fail(w, &req.Head, start, err)
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
 	if _, err := w.Write(b.out); err != nil {
 		h.Log.V(1).Info("the client went away", "hook", h.hook, "uid", req.UID, "error", err.Error())
 	}
-	h.Metrics.answered(h.hook, &req.head, &a, h.now().Sub(start))
+	h.Metrics.answered(h.hook, &req.Head, &a, h.now().Sub(start))
 	if log := h.Log.V(1); log.Enabled() {
 		log.Info("admission request answered", "hook", h.hook, "uid", req.UID, "namespace", req.Namespace,
 			"name", req.Name, "operation", req.Operation, "dryRun", req.DryRun, "decision", a.decision(), "reason", a.reason)
@@ -123,7 +125,7 @@ func tooLarge() error {
 }
 
 // fail answers a request that got no verdict.
-func (h *handler[T]) fail(w http.ResponseWriter, req *head, start time.Time, err error) {
+func (h *handler[T]) fail(w http.ResponseWriter, req *review.Head, start time.Time, err error) {
 	code := http.StatusInternalServerError
 	var he *httpError
 	if errors.As(err, &he) {

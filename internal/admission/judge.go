@@ -3,6 +3,7 @@ package admission
 import (
 	"slices"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/internal/audit"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
@@ -11,7 +12,7 @@ import (
 
 // judged is an object that has been looked at.
 type judged struct {
-	*head
+	*review.Head
 	metadata *pod.Metadata
 	findings []validate.Finding
 	// advisory is an object that is never refused: what is wrong is in the pods that will be made from it.
@@ -37,7 +38,7 @@ func (a *Admission) conclude(j judged, ns Namespace) answer {
 	a.Recorder.Record(audit.Verdict{
 		Time: a.now(), Namespace: j.Namespace, Operation: j.Operation, User: j.UserInfo.Username,
 		Mode: modeOf(ns.Settings), Rules: ns.Settings.Rules, Refused: !out.allowed,
-		Object:   audit.Object{APIVersion: j.Kind.apiVersion(), Kind: j.Kind.Kind, Metadata: *j.metadata},
+		Object:   audit.Object{APIVersion: j.Kind.APIVersion(), Kind: j.Kind.Kind, Metadata: *j.metadata},
 		Findings: j.findings,
 	})
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
@@ -49,7 +50,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-func (m *Metrics) answered(hook string, r *head, a *answer, took time.Duration) {
+func (m *Metrics) answered(hook string, r *review.Head, a *answer, took time.Duration) {
 	decision, reason := a.decision(), a.reason
 	if r.DryRun {
 		// A dry run leaves no trace of what it would have done.
@@ -59,7 +60,7 @@ func (m *Metrics) answered(hook string, r *head, a *answer, took time.Duration) 
 	m.duration.WithLabelValues(hook).Observe(took.Seconds())
 }
 
-func (m *Metrics) failed(hook string, r *head, code int, took time.Duration) {
+func (m *Metrics) failed(hook string, r *review.Head, code int, took time.Duration) {
 	m.requests.WithLabelValues(hook, operation(r.Operation), "error", strconv.Itoa(code)).Inc()
 	m.duration.WithLabelValues(hook).Observe(took.Seconds())
 }

@@ -7,6 +7,7 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/mutate"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
@@ -27,9 +28,9 @@ const (
 )
 
 // mutatePod wires a pod that is being created.
-func (a *Admission) mutatePod(ctx context.Context, r *request[pod.Pod]) (answer, error) {
-	p := podOf(&r.head, r.Object)
-	if !isPod(&r.head) || r.Operation != operationCreate || p == nil {
+func (a *Admission) mutatePod(ctx context.Context, r *review.Request[pod.Pod]) (answer, error) {
+	p := podOf(&r.Head, r.Object)
+	if !isPod(&r.Head) || r.Operation != review.Create || p == nil {
 		return allow(reasonNotServed), nil
 	}
 	ns, err := a.Namespaces.Get(ctx, r.Namespace)

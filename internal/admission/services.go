@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/validate"
 )
 
 // validateService judges a Service that discovery reads.
-func (a *Admission) validateService(ctx context.Context, r *request[validate.Service]) (answer, error) {
-	if !r.writes() || r.Object == nil || r.Kind.Kind != "Service" || r.Kind.Group != "" {
+func (a *Admission) validateService(ctx context.Context, r *review.Request[validate.Service]) (answer, error) {
+	if !r.Writes() || r.Object == nil || r.Kind.Kind != "Service" || r.Kind.Group != "" {
 		return allow(reasonNotServed), nil
 	}
 	findings := r.Object.Findings()
-	if r.Operation == operationUpdate && r.OldObject != nil {
+	if r.Operation == review.Update && r.OldObject != nil {
 		findings = validate.New(r.OldObject.Findings(), findings)
 	}
 	if len(findings) == 0 {
@@ -26,5 +27,5 @@ func (a *Admission) validateService(ctx context.Context, r *request[validate.Ser
 	if !ns.OptedIn {
 		return allow(reasonNotOptedIn), nil
 	}
-	return a.conclude(judged{head: &r.head, metadata: &r.Object.Metadata, findings: findings}, ns), nil
+	return a.conclude(judged{Head: &r.Head, metadata: &r.Object.Metadata, findings: findings}, ns), nil
 }

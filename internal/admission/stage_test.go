@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/identity"
 	"github.com/dynawire/dynawire/pkg/identity/identitytest"
 	"github.com/dynawire/dynawire/pkg/mutate"
@@ -16,7 +17,7 @@ import (
 func BenchmarkStage(b *testing.B) {
 	for _, name := range []string{"small", "worker", "large"} {
 		body := identitytest.Review(b, name)
-		r, err := decode[pod.Pod](body)
+		r, err := review.Decode[pod.Pod](body)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -27,7 +28,7 @@ func BenchmarkStage(b *testing.B) {
 		b.Run(name+"/decode", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := decode[pod.Pod](body); err != nil {
+				if _, err := review.Decode[pod.Pod](body); err != nil {
 					b.Fatal(err)
 				}
 			}

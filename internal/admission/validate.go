@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
 )
 
 // validatePod judges a pod that is being created or updated.
-func (a *Admission) validatePod(ctx context.Context, r *request[pod.Pod]) (answer, error) {
-	p := podOf(&r.head, r.Object)
-	if !isPod(&r.head) || p == nil {
+func (a *Admission) validatePod(ctx context.Context, r *review.Request[pod.Pod]) (answer, error) {
+	p := podOf(&r.Head, r.Object)
+	if !isPod(&r.Head) || p == nil {
 		return allow(reasonNotServed), nil
 	}
 	ns, err := a.Namespaces.Get(ctx, r.Namespace)
@@ -22,11 +23,11 @@ func (a *Admission) validatePod(ctx context.Context, r *request[pod.Pod]) (answe
 		return allow(reasonNotOptedIn), nil
 	}
 	var findings []validate.Finding
-	if old := podOf(&r.head, r.OldObject); old != nil && r.Operation == operationUpdate {
+	if old := podOf(&r.Head, r.OldObject); old != nil && r.Operation == review.Update {
 		// An update must not be refused for what was there before.
 		findings = validate.PodUpdate(old, p, ns.Settings)
 	} else {
 		findings = validate.Pod(p, ns.Settings)
 	}
-	return a.conclude(judged{head: &r.head, metadata: &p.Metadata, findings: findings}, ns), nil
+	return a.conclude(judged{Head: &r.Head, metadata: &p.Metadata, findings: findings}, ns), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
@@ -18,16 +19,16 @@ const (
 	workerMetadataKind = "DynamoWorkerMetadata"
 )
 
-func isWorkerMetadata(r *head) bool {
-	return r.writes() && r.Kind.Group == dynamoGroup && r.Kind.Kind == workerMetadataKind
+func isWorkerMetadata(r *review.Head) bool {
+	return r.Writes() && r.Kind.Group == dynamoGroup && r.Kind.Kind == workerMetadataKind
 }
 
 // validateMetadata lets a pod write about itself, and nobody about another.
-func (a *Admission) validateMetadata(ctx context.Context, r *request[validate.WorkerMetadata]) (answer, error) {
-	if !isWorkerMetadata(&r.head) || r.Object == nil {
+func (a *Admission) validateMetadata(ctx context.Context, r *review.Request[validate.WorkerMetadata]) (answer, error) {
+	if !isWorkerMetadata(&r.Head) || r.Object == nil {
 		return allow(reasonNotServed), nil
 	}
-	w := writeOf(&r.head, r.Object, r.OldObject)
+	w := writeOf(&r.Head, r.Object, r.OldObject)
 	if strings.HasPrefix(r.Object.Metadata.Name, w.PodName+"-") && w.PodName != "" {
 		// Container mode, or the name of another pod: the containers tell.
 		writer, _ := a.Pods.Get(ctx, r.Namespace, w.PodName, w.PodUID)
@@ -44,16 +45,16 @@ func (a *Admission) validateMetadata(ctx context.Context, r *request[validate.Wo
 	if !ns.OptedIn {
 		return allow(reasonNotOptedIn), nil
 	}
-	return a.conclude(judged{head: &r.head, metadata: &r.Object.Metadata, findings: findings}, ns), nil
+	return a.conclude(judged{Head: &r.Head, metadata: &r.Object.Metadata, findings: findings}, ns), nil
 }
 
 // mutateMetadata gives what a pod writes about itself the identity labels of that pod, so that watches can be scoped to a
 // component. Server-side apply, by which workers write, leaves labels alone that it does not name.
-func (a *Admission) mutateMetadata(ctx context.Context, r *request[objectOnly]) (answer, error) {
-	if !isWorkerMetadata(&r.head) || r.Object == nil {
+func (a *Admission) mutateMetadata(ctx context.Context, r *review.Request[objectOnly]) (answer, error) {
+	if !isWorkerMetadata(&r.Head) || r.Object == nil {
 		return allow(reasonNotServed), nil
 	}
-	w := writeOf(&r.head, &validate.WorkerMetadata{Metadata: r.Object.Metadata}, nil)
+	w := writeOf(&r.Head, &validate.WorkerMetadata{Metadata: r.Object.Metadata}, nil)
 	if w.PodName == "" || len(w.Findings()) > 0 {
 		return allow(reasonNotItsOwn), nil
 	}
@@ -71,7 +72,7 @@ func (a *Admission) mutateMetadata(ctx context.Context, r *request[objectOnly]) 
 	return answer{allowed: true, reason: reasonLabelled, patch: labelPatch(&r.Object.Metadata, writer.Labels)}, nil
 }
 
-func writeOf(r *head, object, old *validate.WorkerMetadata) *validate.MetadataWrite {
+func writeOf(r *review.Head, object, old *validate.WorkerMetadata) *validate.MetadataWrite {
 	return &validate.MetadataWrite{
 		Namespace: r.Namespace, User: r.UserInfo.Username, PodName: r.UserInfo.Pod.Name, PodUID: r.UserInfo.Pod.UID,
 		Object: object, Old: old,

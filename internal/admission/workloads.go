@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/internal/workload"
 	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/validate"
@@ -22,8 +23,8 @@ type objectOnly struct {
 
 // validateWorkload tells whoever applies a workload what is wrong with its pods. It refuses nothing: a workload may come
 // before what makes it right, and its pods are judged when they are made.
-func (a *Admission) validateWorkload(ctx context.Context, r *request[jsontext.Value]) (answer, error) {
-	if !r.writes() || r.Object == nil {
+func (a *Admission) validateWorkload(ctx context.Context, r *review.Request[jsontext.Value]) (answer, error) {
+	if !r.Writes() || r.Object == nil {
 		return allow(reasonNotServed), nil
 	}
 	ns, err := a.Namespaces.Get(ctx, r.Namespace)
@@ -35,7 +36,7 @@ func (a *Admission) validateWorkload(ctx context.Context, r *request[jsontext.Va
 	}
 	var object objectOnly
 	if err := json.Unmarshal(*r.Object, &object, pod.Options); err != nil {
-		return answer{}, badObject(&r.head, err)
+		return answer{}, badObject(&r.Head, err)
 	}
 	if isControlled(&object.Metadata) {
 		return allow(reasonControlled), nil
@@ -44,13 +45,13 @@ func (a *Admission) validateWorkload(ctx context.Context, r *request[jsontext.Va
 	if len(templates) == 0 {
 		return allow(reasonUnchanged), nil
 	}
-	j := judged{head: &r.head, metadata: &object.Metadata, advisory: true}
+	j := judged{Head: &r.Head, metadata: &object.Metadata, advisory: true}
 	for _, t := range templates {
 		p, err := pod.Decode(t.Node)
 		if err != nil {
-			return answer{}, badObject(&r.head, fmt.Errorf("%s: %w", t.Prefix, err))
+			return answer{}, badObject(&r.Head, fmt.Errorf("%s: %w", t.Prefix, err))
 		}
-		j.findings = append(j.findings, validate.Template(podOf(&r.head, p), ns.Settings, t.Prefix)...)
+		j.findings = append(j.findings, validate.Template(podOf(&r.Head, p), ns.Settings, t.Prefix)...)
 	}
 	return a.conclude(j, ns), nil
 }
@@ -67,12 +68,12 @@ type template = workload.Template[jsontext.Value]
 // newTemplates are the templates that a request brings. Scaling a workload says nothing new; whoever changes its template
 // is told all that is wrong with it, since all of its pods are made anew. The API server writes both objects in the same
 // way, so equal templates are equal bytes.
-func newTemplates(r *request[jsontext.Value]) []template {
+func newTemplates(r *review.Request[jsontext.Value]) []template {
 	find := func(object jsontext.Value) []template {
-		return workload.JSON.Find(r.Kind.apiVersion(), r.Kind.Kind, object)
+		return workload.JSON.Find(r.Kind.APIVersion(), r.Kind.Kind, object)
 	}
 	templates := find(*r.Object)
-	if r.Operation != operationUpdate || r.OldObject == nil {
+	if r.Operation != review.Update || r.OldObject == nil {
 		return templates
 	}
 	old := find(*r.OldObject)
@@ -82,6 +83,6 @@ func newTemplates(r *request[jsontext.Value]) []template {
 }
 
 // badObject is an object that is not what its kind says: whoever called is at fault, not this server.
-func badObject(r *head, err error) error {
+func badObject(r *review.Head, err error) error {
 	return &httpError{http.StatusBadRequest, fmt.Errorf("read %s %s: %w", r.Kind.Kind, r.Name, err)}
 }

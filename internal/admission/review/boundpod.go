@@ -1,13 +1,13 @@
-package admission
+package review
 
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// boundPod is the pod that a ServiceAccount's token is bound to, which the API server writes into the extra of who asks
+// BoundPod is the pod that a ServiceAccount's token is bound to, which the API server writes into the extra of who asks
 // (k8s.io/apiserver pkg/authentication/serviceaccount). It is zero where the token is bound to none.
-type boundPod struct{ Name, UID string }
+type BoundPod struct{ Name, UID string }
 
 // Keys of the extra, as they stand in JSON: a name that is written in another way is not recognised, which only makes the
 // token one without a pod.
@@ -17,8 +17,8 @@ const (
 )
 
 // UnmarshalJSONFrom picks two entries out of a map of lists and builds nothing else.
-func (b *boundPod) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*b = boundPod{}
+func (b *BoundPod) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*b = BoundPod{}
 	if dec.PeekKind() != '{' {
 		return dec.SkipValue()
 	}
