@@ -3,7 +3,6 @@ package admission_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -31,7 +30,7 @@ func BenchmarkFlood(b *testing.B) {
 		b.Run(fmt.Sprintf("flooded=%t", flooded), func(b *testing.B) {
 			a := newAdmission(b)
 			recorder := audit.NewRecorder(audit.Config{
-				Log: logr.FromSlogHandler(slog.NewJSONHandler(io.Discard, nil)), Owners: nearest{}, Sink: noEvents{},
+				Log: logr.FromSlogHandler(slog.NewJSONHandler(nowhere{}, nil)), Owners: nearest{}, Sink: noEvents{},
 				Reports: &oneReport{}, Registerer: prometheus.NewRegistry(), Host: "replica-0",
 			})
 			a.Recorder = recorder
@@ -93,6 +92,11 @@ type nearest struct{}
 func (nearest) Owner(_ context.Context, near corev1.ObjectReference) corev1.ObjectReference {
 	return near
 }
+
+// nowhere takes lines that are formatted all the same.
+type nowhere struct{}
+
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 type noEvents struct{}
 
