@@ -70,6 +70,10 @@ bench-latency: deps $(CLUSTER) ## What a pod's creation costs through a real API
 bench-memory: deps $(CLUSTER) ## The server's resident set with 5,000 pods, idle and under load.
 	KUBEBUILDER_ASSETS="$$($(CLUSTER) build --envtest)" go test -tags bench -count=1 -timeout 30m -v -run TestMemory ./test/bench
 
+.PHONY: size
+size: ## What the in-pod library adds to a program, beside client-go's informers.
+	@$(CURDIR)/hack/size.sh
+
 FUZZTIME ?= 20s
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME each.

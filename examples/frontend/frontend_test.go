@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,14 +14,25 @@ import (
 	"github.com/dynawire/dynawire/pkg/runtime"
 )
 
+// unsynced is a discovery whose one component is the test's to feed.
+type unsynced struct {
+	runtime.Discovery
+	table *runtime.Table
+}
+
+func (u unsynced) Subscribe(context.Context, string, string, ...runtime.SubscribeOption) (*runtime.Subscription, error) {
+	return u.table.Subscribe(nil)
+}
+
 // instance is one whose worker listens on that server.
-func instance(name, url string, ready bool) *runtime.Instance {
-	return &runtime.Instance{
-		ID: runtime.InstanceID{Namespace: "llm", PodName: name, UID: name}, Component: "go-backend", Ready: ready,
-		Endpoints: []runtime.Endpoint{{
-			Component: "go-backend", Name: "generate", Transport: runtime.TCP(strings.TrimPrefix(url, "http://") + "/1f/generate"),
-		}},
-	}
+func instance(t *testing.T, name, url string, ready bool) *runtime.Instance {
+	self, _, err := runtime.Registration{
+		Namespace: "dynamo", Component: "go-backend",
+		Endpoints: []runtime.RegisterEndpoint{{Name: "generate", Transport: runtime.TCP(strings.TrimPrefix(url, "http://") + "/1f/generate")}},
+	}.Resolve(runtime.Identity{PodName: name, PodNamespace: "llm", PodUID: name})
+	require.NoError(t, err)
+	self.Ready = ready
+	return &self
 }
 
 func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
@@ -36,10 +48,11 @@ func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
 	gone.Close()
 
 	table := runtime.NewTable(nil)
-	sub, err := table.Subscribe(nil)
+	events := make(chan runtime.Event, 16)
+	routes, err := runtime.Follow(t.Context(), unsynced{table: table}, "dynamo", "go-backend", func(ev runtime.Event) { events <- ev })
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = sub.Close() })
-	f := newFrontend(sub, "generate")
+	t.Cleanup(func() { _ = routes.Close() })
+	f := newFrontend(routes, "generate")
 	front := httptest.NewServer(f.handler())
 	t.Cleanup(front.Close)
 	call := func(method, path string) (int, string) {
@@ -53,11 +66,8 @@ func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
 		return resp.StatusCode, string(body)
 	}
 	follow := func(n int) {
-		for ev := range sub.C() {
-			f.follow(ev)
-			if n--; n == 0 {
-				return
-			}
+		for range n {
+			<-events
 		}
 	}
 
@@ -72,8 +82,8 @@ func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
 	assert.Contains(t, body, "no instance is ready")
 
 	table.Apply(
-		runtime.Change{Instance: instance("a", a.URL, true)}, runtime.Change{Instance: instance("b", b.URL, true)},
-		runtime.Change{Instance: instance("gone", gone.URL, true)},
+		runtime.Change{Instance: instance(t, "a", a.URL, true)}, runtime.Change{Instance: instance(t, "b", b.URL, true)},
+		runtime.Change{Instance: instance(t, "gone", gone.URL, true)},
 	)
 	follow(3)
 	seen := map[string]int{}
@@ -84,7 +94,7 @@ func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"a /generate hi": 4, "b /generate hi": 2}, seen, "the one that is gone is passed over")
 
-	table.Apply(runtime.Change{Instance: instance("a", a.URL, false)})
+	table.Apply(runtime.Change{Instance: instance(t, "a", a.URL, false)})
 	follow(1)
 	for range 3 {
 		_, body = call(http.MethodPost, "/generate")

@@ -114,35 +114,27 @@ func list(ctx context.Context, d runtime.Discovery, o options, out io.Writer) er
 }
 
 func serve(ctx context.Context, d runtime.Discovery, o options, out io.Writer) error {
-	sub, err := d.Subscribe(ctx, o.namespace, o.component)
+	enc := json.NewEncoder(out)
+	routes, err := runtime.Follow(ctx, d, o.namespace, o.component, func(ev runtime.Event) {
+		_ = enc.Encode(line(ev)) // nobody to tell
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = sub.Close() }()
+	defer func() { _ = routes.Close() }()
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(o.port)))
 	if err != nil {
 		return err
 	}
-	f := newFrontend(sub, o.endpoint)
+	f := newFrontend(routes, o.endpoint)
 	server := &http.Server{Handler: f.handler(), ReadHeaderTimeout: 5 * time.Second}
 	serving := make(chan error, 1)
 	go func() { serving <- server.Serve(listener) }()
-
-	enc := json.NewEncoder(out)
-	for ev, err := range sub.Events(ctx) {
-		if err != nil {
-			return err
-		}
-		f.follow(ev)
-		if err := enc.Encode(line(ev)); err != nil {
-			return err
-		}
-	}
 	select {
 	case err := <-serving:
 		return fmt.Errorf("serve HTTP: %w", err)
-	default:
+	case <-ctx.Done():
 	}
 	f.stopping.Store(true)
 	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -172,8 +164,8 @@ func line(ev runtime.Event) eventLine {
 	for _, a := range i.Addresses {
 		l.Addresses = append(l.Addresses, a.String())
 	}
-	if len(i.Endpoints) > 0 {
-		l.Transport = i.Endpoints[0].Transport.Address
+	if endpoints := i.Endpoints(); len(endpoints) > 0 {
+		l.Transport = endpoints[0].Transport.Address
 	}
 	return l
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,45 +15,14 @@ import (
 
 // frontend routes to the instances that are ready, in turn.
 type frontend struct {
-	sub      *runtime.Subscription
+	routes   *runtime.Routes
 	endpoint string
 	client   *http.Client
 	stopping atomic.Bool
-	next     atomic.Uint64
-
-	mu    sync.Mutex
-	ready []runtime.Instance // sorted by pod name; replaced, never changed
 }
 
-func newFrontend(sub *runtime.Subscription, endpoint string) *frontend {
-	return &frontend{sub: sub, endpoint: endpoint, client: &http.Client{Timeout: 30 * time.Second}}
-}
-
-// follow keeps the routes up to date: what is not ready gets no traffic.
-func (f *frontend) follow(ev runtime.Event) {
-	if ev.Type == runtime.Synced {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	ready := slices.DeleteFunc(slices.Clone(f.ready), func(i runtime.Instance) bool { return i.ID == ev.Instance.ID })
-	if ev.Instance.Ready {
-		ready = append(ready, ev.Instance)
-	}
-	slices.SortFunc(ready, func(a, b runtime.Instance) int { return cmp.Compare(a.ID.PodName, b.ID.PodName) })
-	f.ready = ready
-}
-
-// pick returns the instances in the order in which to try them.
-func (f *frontend) pick() []runtime.Instance {
-	f.mu.Lock()
-	ready := f.ready
-	f.mu.Unlock()
-	if len(ready) == 0 {
-		return nil
-	}
-	n := int((f.next.Add(1) - 1) % uint64(len(ready)))
-	return append(slices.Clone(ready[n:]), ready[:n]...)
+func newFrontend(routes *runtime.Routes, endpoint string) *frontend {
+	return &frontend{routes: routes, endpoint: endpoint, client: &http.Client{Timeout: 30 * time.Second}}
 }
 
 func (f *frontend) handler() http.Handler {
@@ -72,7 +38,7 @@ func (f *frontend) handler() http.Handler {
 
 // health answers in the form of Dynamo's frontend. It is ready once it knows what there is, even if that is nothing.
 func (f *frontend) health(w http.ResponseWriter, _ *http.Request) {
-	s := f.sub.Snapshot()
+	s := f.routes.Snapshot()
 	status, code := "healthy", http.StatusOK
 	switch {
 	case f.stopping.Load():
@@ -84,7 +50,7 @@ func (f *frontend) health(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (f *frontend) instances(w http.ResponseWriter, _ *http.Request) {
-	s := f.sub.Snapshot()
+	s := f.routes.Snapshot()
 	body := map[string]any{"synced": s.Synced, "instances": s.Instances}
 	if !s.StaleSince.IsZero() {
 		body["staleSince"] = s.StaleSince
@@ -101,7 +67,7 @@ func (f *frontend) generate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	last := "no instance is ready"
-	for _, i := range f.pick() {
+	for i := range f.routes.InTurn() {
 		answer, err := f.call(r, i, body)
 		if err != nil {
 			last = err.Error()

@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -80,55 +78,24 @@ func run(ctx context.Context, log *slog.Logger, args []string) error {
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	number := runtime.InstanceID{PodName: id.PodName}.Number()
-	self, err := d.CreateInstance(ctx, runtime.Registration{
-		Namespace: o.namespace,
-		Component: o.component,
-		Endpoints: []runtime.RegisterEndpoint{{
-			Name: o.endpoint,
-			// The form of Dynamo's TCP transport. Our frontend speaks HTTP to HOST:PORT; Dynamo's would speak its own protocol.
-			Transport: runtime.TCP(fmt.Sprintf("%s/%x/%s", net.JoinHostPort(host, port), number, o.endpoint)),
-		}},
-		Metadata: fmt.Appendf(nil, `{"Model":{"name":%q}}`, o.model),
-	})
-	if err != nil {
-		return err
+	w := &worker{discovery: d, model: o.model, log: log}
+	life := runtime.Worker{
+		Registration: runtime.Registration{
+			Namespace: o.namespace,
+			Component: o.component,
+			Endpoints: []runtime.RegisterEndpoint{{
+				Name: o.endpoint,
+				// The form of Dynamo's TCP transport. Our frontend speaks HTTP to HOST:PORT; Dynamo's would speak its own protocol.
+				Transport: runtime.TCP(fmt.Sprintf("%s/%x/%s", net.JoinHostPort(host, port), number, o.endpoint)),
+			}},
+			Metadata: fmt.Appendf(nil, `{"Model":{"name":%q}}`, o.model),
+		},
+		Load:   func(ctx context.Context, _ runtime.Instance) error { return w.load(ctx, o.loadTime) },
+		Serve:  func(ctx context.Context, self runtime.Instance) error { return w.serve(ctx, self, listener) },
+		Drain:  o.drainTime,
+		Logger: log,
 	}
-	log.Info("registered", "instance", self.ID.String(), "uid", self.ID.UID, "transport", self.Endpoints[0].Transport.Address)
-
-	w := &worker{discovery: d, self: self, model: o.model, log: log}
-	server := &http.Server{Handler: w.handler(), ReadHeaderTimeout: 5 * time.Second}
-	serving := make(chan error, 1)
-	go func() { serving <- server.Serve(listener) }()
-
-	select { // the model loads
-	case <-time.After(o.loadTime):
-		w.loaded.Store(true)
-		if err := d.SetStatus(ctx, self, runtime.StatusReady); err != nil {
-			return err
-		}
-		log.Info("ready")
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-serving:
-		return err
-	case <-ctx.Done():
-	}
-	return drain(log, d, server, o.drainTime) //nolint:contextcheck // ctx is over; draining has a time of its own
-}
-
-// drain fails the probe first, goes on serving until peers have noticed, and then finishes what is under way.
-func drain(log *slog.Logger, d *kube.Client, server *http.Server, patience time.Duration) error {
-	log.Info("draining", "for", patience.String())
-	d.Health().Drain()
-	time.Sleep(patience)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	log.Info("stopped")
-	return nil
+	return life.Run(ctx, d)
 }
 
 // ownAddress is the pod's: the first that is not the loopback's.
@@ -143,14 +110,4 @@ func ownAddress() (string, error) {
 		}
 	}
 	return "", errors.New("no address but the loopback's")
-}
-
-// worker answers requests.
-type worker struct {
-	discovery runtime.Discovery
-	self      runtime.Instance
-	model     string
-	loaded    atomic.Bool
-	served    atomic.Int64
-	log       *slog.Logger
 }

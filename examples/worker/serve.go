@@ -1,13 +1,59 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 )
+
+// worker answers requests.
+type worker struct {
+	discovery runtime.Discovery
+	self      runtime.Instance
+	model     string
+	loaded    atomic.Bool
+	served    atomic.Int64
+	log       *slog.Logger
+}
+
+// load loads the model.
+func (w *worker) load(ctx context.Context, takes time.Duration) error {
+	select {
+	case <-time.After(takes):
+		w.loaded.Store(true)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// serve answers requests until ctx ends, and then finishes what is under way.
+func (w *worker) serve(ctx context.Context, self runtime.Instance, l net.Listener) error {
+	w.self = self
+	server := &http.Server{Handler: w.handler(), ReadHeaderTimeout: 5 * time.Second}
+	stopped := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+		defer cancel()
+		stopped <- server.Shutdown(ctx)
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if err := <-stopped; !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
 
 type generateRequest struct {
 	Prompt string `json:"prompt"`

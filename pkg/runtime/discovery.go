@@ -1,6 +1,9 @@
 package runtime
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Discovery registers this process as an instance of a component and finds the instances of components. It mirrors the
 // eight methods of the ServiceDiscovery proposal (ai-dynamo/enhancements). Backends implement it; all methods may be
@@ -31,8 +34,9 @@ type Discovery interface {
 	Metadata(ctx context.Context, id InstanceID) (*Metadata, error)
 
 	// Subscribe follows a component: its ready instances as NewReady, then Synced, then every change. It returns at once;
-	// events arrive when the source has answered. Close the subscription, or end its context, to let go of the watch.
-	Subscribe(ctx context.Context, namespace, component string) (*Subscription, error)
+	// events arrive when the source has answered. Close the subscription, or end its context, to let go of the watch. The
+	// options say what becomes of a reader that falls behind; without one it skips intermediate states (Coalesce).
+	Subscribe(ctx context.Context, namespace, component string, opts ...SubscribeOption) (*Subscription, error)
 
 	// SetStatus marks the instance that this process created as ready or not ready for traffic. Its peers learn of it the
 	// way readiness travels: through the pod's probe.
@@ -88,6 +92,28 @@ type WriteOptions struct {
 	CreateOnly bool
 	// IfVersion is the version to replace; empty for any.
 	IfVersion string
+	// Owner is what the value is to go with; the zero value is nothing.
+	Owner Owner
+}
+
+// Owner is an object of the pod's own Kubernetes namespace with which a stored value goes.
+type Owner struct {
+	APIVersion string // "apps/v1"
+	Kind       string // "Deployment"
+	Name       string
+	UID        string
+}
+
+// OwnedBy makes the value go when the owner does. Each write that names another owner adds it, even where the value is the
+// same already; the value goes with the last of them. Many replicas better name what they have in common, their Deployment,
+// than a pod each. Without any owner a value stays until somebody deletes it. Backends that know no such objects heed
+// owners that are pods, and no others.
+func OwnedBy(o Owner) WriteOption { return func(w *WriteOptions) { w.Owner = o } }
+
+// Owner is the instance's pod as an owner.
+func (id InstanceID) Owner() Owner {
+	uid, container, _ := strings.Cut(id.UID, "/") // ContainerUID
+	return Owner{APIVersion: "v1", Kind: "Pod", Name: strings.TrimSuffix(id.PodName, "-"+container), UID: uid}
 }
 
 // CreateOnly makes WriteKV return ErrAlreadyExists where the key is already there, whatever its value.

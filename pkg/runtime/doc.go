@@ -6,18 +6,19 @@
 // delivery of events (Table, Subscription), which every backend shares. A backend is a package of its own; the one for
 // Kubernetes is pkg/runtime/kube.
 //
-// A worker registers, loads its model, and becomes ready:
+// A worker registers, loads its model, becomes ready, and drains when it is told to go:
 //
 //	d, err := kube.New(kube.Config{})
-//	self, err := d.CreateInstance(ctx, runtime.Registration{Component: "backend", …})
-//	load()
-//	err = d.SetStatus(ctx, self, runtime.StatusReady)
+//	err = runtime.Worker{Registration: runtime.Registration{Component: "backend", …}, Load: load, Serve: serve}.Run(ctx, d)
 //
-// A frontend follows a component:
+// A router sends requests to the ready instances of a component in turn:
 //
-//	sub, err := d.Subscribe(ctx, "dynamo", "backend")
-//	defer sub.Close()
-//	for ev, err := range sub.Events(ctx) {
+//	routes, err := runtime.Follow(ctx, d, "dynamo", "backend", nil)
+//	for instance := range routes.InTurn() {
 //		…
 //	}
+//
+// Both are made of Discovery's methods, which are there for programs that need more: Subscribe for every event. Packages
+// beside this one: memory is a backend in one process, for tests; grpcresolver dials components with gRPC; discoverytest
+// is the contract as a test suite.
 package runtime

@@ -27,6 +27,8 @@ var (
 	ErrNoService = errors.New("no service selects this pod")
 	// ErrNotOwn: the status of an instance is its own process's to set.
 	ErrNotOwn = errors.New("not this process's instance")
+	// ErrSlowSubscriber: the reader of a subscription with Fail fell too far behind.
+	ErrSlowSubscriber = errors.New("the subscriber is too slow")
 	// ErrDraining: the process is on its way out and cannot become ready again.
 	ErrDraining = errors.New("draining")
 	// ErrClosed: the client was closed.

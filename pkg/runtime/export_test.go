@@ -7,7 +7,7 @@ func (s *Subscription) Take() (Event, bool) { return s.take() }
 func (s *Subscription) Backlog() (pending, queued int) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
-	return len(s.pending), len(s.queue)
+	return len(s.behind), len(s.queue) + len(s.log) + len(s.snapshot)
 }
 
 // IdentityFrom is IdentityFromEnv with another environment.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -24,7 +25,18 @@ type Health struct {
 	status    Status
 	draining  bool
 	endpoints []string
+	checks    []*healthCheck
 }
+
+// healthCheck is one that the program added.
+type healthCheck struct {
+	name    string
+	run     func(context.Context) error
+	running bool // guarded by Health.mu
+}
+
+// checkTimeout is how long a check may take: less than the second that a kubelet waits for an answer.
+const checkTimeout = 800 * time.Millisecond
 
 // NewHealth returns a Health that is not ready.
 func NewHealth() *Health {
@@ -56,6 +68,16 @@ func (h *Health) SetEndpoints(names ...string) {
 	h.endpoints = slices.Clone(names)
 }
 
+// AddCheck makes /health depend on more than the status: it is 200 while the status is ready and every check returns nil.
+// The checks are called for each probe of a ready process, at the same time, each with a context of 800 ms. One that takes
+// longer has failed, and is not called again before it has returned. The body then has the reason under "checks". Peers are
+// told by the pod's readiness; Status and what SetStatus said do not change.
+func (h *Health) AddCheck(name string, check func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checks = append(h.checks, &healthCheck{name: name, run: check})
+}
+
 // Drain makes the status not ready for good. The process then goes on serving until its peers have noticed, which takes a
 // probe period or the pod's deletion, and exits.
 func (h *Health) Drain() {
@@ -70,6 +92,8 @@ type healthBody struct {
 	Status    Status            `json:"status"`
 	Uptime    healthUptime      `json:"uptime"`
 	Endpoints map[string]Status `json:"endpoints"`
+	// Checks are those that fail, and why.
+	Checks map[string]string `json:"checks,omitempty"`
 }
 
 type healthUptime struct {
@@ -77,19 +101,69 @@ type healthUptime struct {
 	Nanos int64 `json:"nanos"`
 }
 
-func (h *Health) body() healthBody {
+func (h *Health) body(ctx context.Context) healthBody {
 	up := time.Since(h.started)
+	failed := h.failures(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	status := h.status
+	if len(failed) > 0 {
+		status = StatusNotReady
+	}
 	b := healthBody{
-		Status:    h.status,
+		Status:    status,
 		Uptime:    healthUptime{Secs: int64(up / time.Second), Nanos: int64(up % time.Second)},
 		Endpoints: make(map[string]Status, len(h.endpoints)),
+		Checks:    failed,
 	}
 	for _, name := range h.endpoints {
-		b.Endpoints[name] = h.status
+		b.Endpoints[name] = status
 	}
 	return b
+}
+
+// failures runs the checks of a process that is ready; a process that is not needs none.
+func (h *Health) failures(ctx context.Context) map[string]string {
+	h.mu.Lock()
+	if h.status != StatusReady || len(h.checks) == 0 {
+		h.mu.Unlock()
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	type result struct {
+		name string
+		err  error
+	}
+	failed, started := map[string]string{}, 0
+	results := make(chan result, len(h.checks))
+	for _, c := range h.checks {
+		failed[c.name] = "it has not answered in time"
+		if c.running {
+			continue
+		}
+		c.running = true
+		started++
+		go func() {
+			err := c.run(ctx)
+			h.mu.Lock()
+			c.running = false
+			h.mu.Unlock()
+			results <- result{c.name, err}
+		}()
+	}
+	h.mu.Unlock()
+	for range started {
+		select {
+		case r := <-results:
+			if delete(failed, r.name); r.err != nil {
+				failed[r.name] = r.err.Error()
+			}
+		case <-ctx.Done():
+			return failed
+		}
+	}
+	return failed
 }
 
 // ServeHTTP answers /health and /live, and 404 for anything else.
@@ -103,7 +177,7 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	body := h.body()
+	body := h.body(r.Context())
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path == wiring.HealthPath && body.Status != StatusReady {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -1,10 +1,14 @@
 package runtime_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,6 +56,65 @@ func TestHealthAnswersLikeDynamo(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, code)
 	code, _ = ask(http.MethodPost, "/health")
 	assert.Equal(t, http.StatusMethodNotAllowed, code)
+}
+
+func TestHealthComposesWithChecks(t *testing.T) {
+	h := runtime.NewHealth()
+	h.SetEndpoints("generate")
+	var calls atomic.Int32
+	var failure atomic.Value
+	failure.Store("")
+	h.AddCheck("gpu", func(context.Context) error {
+		calls.Add(1)
+		if why, _ := failure.Load().(string); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	})
+	release := make(chan struct{})
+	var hangs atomic.Bool
+	var hung atomic.Int32
+	h.AddCheck("queue", func(context.Context) error { // one that does not heed its context
+		if hangs.Load() {
+			hung.Add(1)
+			<-release
+		}
+		return nil
+	})
+	ask := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w.Code, w.Body.String()
+	}
+	code, _ := ask("/health")
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Zero(t, calls.Load(), "not ready anyhow")
+
+	require.NoError(t, h.SetStatus(runtime.StatusReady))
+	code, body := ask("/health")
+	assert.Equal(t, http.StatusOK, code)
+	assert.NotContains(t, body, "checks")
+
+	failure.Store("the GPU fell off the bus")
+	code, body = ask("/health")
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Contains(t, body, `"status":"notready"`)
+	assert.Contains(t, body, `"endpoints":{"generate":"notready"},"checks":{"gpu":"the GPU fell off the bus"}`)
+	assert.Equal(t, runtime.StatusReady, h.Status())
+	code, _ = ask("/live")
+	assert.Equal(t, http.StatusOK, code)
+
+	failure.Store("")
+	hangs.Store(true)
+	for range 2 {
+		code, body = ask("/health")
+		assert.Equal(t, http.StatusServiceUnavailable, code)
+		assert.Contains(t, body, `"checks":{"queue":"it has not answered in time"}`)
+	}
+	assert.EqualValues(t, 1, hung.Load(), "it is not called again before it has returned")
+	hangs.Store(false)
+	close(release)
+	require.Eventually(t, func() bool { code, _ := ask("/health"); return code == http.StatusOK }, 5*time.Second, time.Millisecond)
 }
 
 func TestHealthServerStops(t *testing.T) {

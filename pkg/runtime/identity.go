@@ -10,6 +10,25 @@ import (
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
+// InstanceID is the id of the process's instance. In container mode an instance that is not the main container's has its
+// object's name for PodName, and for UID that of its pod and the container: "UID/CONTAINER".
+func (id Identity) InstanceID() InstanceID {
+	i := InstanceID{Namespace: id.PodNamespace, PodName: id.ObjectName(), UID: id.PodUID}
+	if i.PodName != id.PodName {
+		i.UID = ContainerUID(id.PodUID, id.Container)
+	}
+	return i
+}
+
+// ContainerUID is the UID of an instance that is one of its pod's containers.
+func ContainerUID(podUID, container string) string { return podUID + "/" + container }
+
+const (
+	// Of container mode (ai-dynamo/dynamo lib/runtime/src/discovery/kube/utils.rs).
+	envMainContainer = "DYN_MAIN_CONTAINER_NAME"
+	mainContainer    = "main"
+)
+
 // Identity is what a pod knows about itself. dynawire's webhook puts it into the environment of every pod that it wires.
 type Identity struct {
 	// PodName, PodNamespace and PodUID are the pod's. A program that only looks needs no more than PodNamespace.
@@ -25,6 +44,27 @@ type Identity struct {
 	Endpoint string
 	// SystemPort is where the kubelet asks for /health. Negative: the program serves Health itself. 0: any free port.
 	SystemPort int
+	// Backend is where peers look for this process (DYN_DISCOVERY_BACKEND); only Diagnose reads it.
+	Backend string
+	// Container is set in container mode (DYN_KUBE_DISCOVERY_MODE=container), where each container of a pod is an instance of
+	// its own: the container's name (CONTAINER_NAME). Empty: the pod is the instance.
+	Container string
+	// MainContainer is the one whose instance keeps the pod's name in container mode; empty means "main".
+	MainContainer string
+}
+
+// ObjectName is the name under which the process publishes what it is, and from which its instance number follows: the
+// pod's, or in container mode POD-CONTAINER for all but the main container (ai-dynamo/dynamo
+// lib/runtime/src/discovery/kube/utils.rs).
+func (id Identity) ObjectName() string {
+	main := id.MainContainer
+	if main == "" {
+		main = mainContainer
+	}
+	if id.Container == "" || id.Container == main {
+		return id.PodName
+	}
+	return id.PodName + "-" + id.Container
 }
 
 // IdentityFromEnv reads the environment that the webhook injects. The error names the variable that is missing or wrong
@@ -41,6 +81,7 @@ func identityFrom(getenv func(string) string) (Identity, error) {
 		WorkerSuffix: getenv(wiring.EnvWorkerSuffix),
 		Endpoint:     endpointFrom(getenv),
 		SystemPort:   wiring.SystemPort,
+		Backend:      getenv(wiring.EnvDiscoveryBackend),
 	}
 	if id.Namespace == "" {
 		id.Namespace = wiring.DefaultNamespace
@@ -55,6 +96,9 @@ func identityFrom(getenv func(string) string) (Identity, error) {
 				"recreate the pod; or set it by hand from fieldRef %s", v.name, wiring.LabelDiscoveryEnabled, v.field)
 		}
 	}
+	if err := id.readMode(getenv); err != nil {
+		return Identity{}, err
+	}
 	if port := getenv(wiring.EnvSystemPort); port != "" {
 		// Dynamo's runtime keeps the port in 16 signed bits (-1 is off).
 		n, err := strconv.ParseInt(port, 10, 16)
@@ -65,6 +109,23 @@ func identityFrom(getenv func(string) string) (Identity, error) {
 		id.SystemPort = int(n)
 	}
 	return id, nil
+}
+
+// readMode reads whether the pod or the container is the instance.
+func (id *Identity) readMode(getenv func(string) string) error {
+	switch mode := getenv(wiring.EnvKubeDiscoveryMode); mode {
+	case "", "pod":
+		return nil
+	case "container":
+		id.Container, id.MainContainer = getenv(wiring.EnvContainerName), getenv(envMainContainer)
+		if id.Container == "" {
+			return fmt.Errorf("%s is not set, but %s is \"container\": set it to the container's name", wiring.EnvContainerName,
+				wiring.EnvKubeDiscoveryMode)
+		}
+		return nil
+	default:
+		return fmt.Errorf("%s is %q: it must be \"pod\" (the default) or \"container\"", wiring.EnvKubeDiscoveryMode, mode)
+	}
 }
 
 // endpointFrom reads the endpoint's name out of [dyn://][ns.component.]endpoint; a pod that was not given one still knows

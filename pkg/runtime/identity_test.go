@@ -66,3 +66,30 @@ func TestIdentityNamesWhatIsMissing(t *testing.T) {
 		require.ErrorContains(t, err, "DYN_SYSTEM_PORT is ")
 	}
 }
+
+func TestIdentityOfAContainer(t *testing.T) {
+	env := pod()
+	maps.Copy(env, map[string]string{
+		"DYN_KUBE_DISCOVERY_MODE": "container", "CONTAINER_NAME": "engine-1", "DYN_DISCOVERY_BACKEND": "kubernetes",
+	})
+	id, err := runtime.IdentityFrom(env)
+	require.NoError(t, err)
+	assert.Equal(t, "worker-0-engine-1", id.ObjectName())
+	assert.Equal(t, runtime.InstanceID{Namespace: "llm", PodName: "worker-0-engine-1", UID: "uid-0/engine-1"}, id.InstanceID())
+	assert.EqualValues(t, 4054906713372226, id.InstanceID().Number(), "as Dynamo's runtime has it")
+	assert.Equal(t, "kubernetes", id.Backend)
+
+	for _, name := range []string{"CONTAINER_NAME", "DYN_MAIN_CONTAINER_NAME"} { // the main container keeps the pod's name
+		env := maps.Clone(env)
+		env[name] = map[string]string{"CONTAINER_NAME": "main", "DYN_MAIN_CONTAINER_NAME": "engine-1"}[name]
+		id, err := runtime.IdentityFrom(env)
+		require.NoError(t, err)
+		assert.Equal(t, runtime.InstanceID{Namespace: "llm", PodName: "worker-0", UID: "uid-0"}, id.InstanceID())
+	}
+	delete(env, "CONTAINER_NAME")
+	_, err = runtime.IdentityFrom(env)
+	require.ErrorContains(t, err, "CONTAINER_NAME is not set")
+	env["DYN_KUBE_DISCOVERY_MODE"] = "Container"
+	_, err = runtime.IdentityFrom(env)
+	require.ErrorContains(t, err, `it must be "pod" (the default) or "container"`)
+}

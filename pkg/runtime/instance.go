@@ -37,18 +37,28 @@ type Instance struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 	Zone      string       `json:"zone,omitempty"`
 	Node      string       `json:"node,omitempty"`
-	// Endpoints are those that it registered, sorted by namespace, component and name.
-	Endpoints []Endpoint `json:"endpoints,omitempty"`
 	// Revision grows whenever anything but the readiness changes, so that a cached transport can be told from a newer one.
 	Revision uint64 `json:"revision"`
 	// Metadata is everything that it published.
 	Metadata *Metadata `json:"-"`
 }
 
+// Endpoints are those that it registered, sorted by namespace, component and name. They are read anew each time.
+func (i Instance) Endpoints() []Endpoint { return i.Metadata.Endpoints() }
+
+// MarshalJSON writes the endpoints as well.
+func (i Instance) MarshalJSON() ([]byte, error) {
+	type fields Instance
+	return json.Marshal(struct {
+		fields
+		Endpoints []Endpoint `json:"endpoints,omitempty"`
+	}{fields(i), i.Endpoints()})
+}
+
 // Endpoint returns the endpoint of that name of the instance's own component. In Dynamo's namespace the worker suffix does
 // not count.
 func (i Instance) Endpoint(name string) (Endpoint, bool) {
-	for _, e := range i.Endpoints {
+	for _, e := range i.Endpoints() {
 		if e.Name == name && e.Component == i.Component {
 			return e, true
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 // world is what a cluster may tell, drawn at random: slices that list pods, metadata that belongs to pods, in any order and
-// with anything lost in between; and two readers, one that keeps up and one that sleeps.
+// with anything lost in between; and readers: one that keeps up, one that sleeps, and one that sleeps and wants to be told
+// everything.
 type world struct {
 	registry *join.Registry
 	state    *join.State
@@ -22,6 +23,7 @@ type world struct {
 	owners map[string]string          // pod name -> uid that its metadata belongs to
 	prompt *reader
 	sleepy *reader
+	exact  *reader
 }
 
 // said is what a slice says of a pod, and since which version.
@@ -44,7 +46,8 @@ func newWorld(t *rapid.T) *world {
 		slices: map[string]map[string]said{}, owners: map[string]string{},
 	}
 	w.state = join.NewState(join.Owner{KubeNamespace: "k", Namespace: "n", Component: "c"}, w.registry)
-	w.prompt, w.sleepy = newReader(t, w.table), newReader(t, w.table)
+	w.prompt, w.sleepy, w.exact = newReader(t, w.table), newReader(t, w.table), newReader(t, w.table, runtime.Block(3))
+	w.exact.late = true
 	return w
 }
 
@@ -102,7 +105,7 @@ func (w *world) setMetadata(t *rapid.T) {
 	w.owners[name] = uid
 	w.table.Apply(w.state.Touch(w.registry.Set(join.Object{
 		Name: name, UID: "cr-" + uid, PodUID: uid,
-		Metadata: &runtime.Metadata{Raw: fmt.Appendf(nil, `{"v":%d}`, rapid.IntRange(0, 1).Draw(t, "revision"))},
+		Document: fmt.Sprintf(`{"v":%d}`, rapid.IntRange(0, 1).Draw(t, "revision")),
 	}))...)
 }
 
@@ -157,19 +160,23 @@ func TestEventsFoldToTheState(t *testing.T) {
 			"delete metadata":   w.deleteMetadata,
 			"the grace is over": w.expire,
 			"synced":            func(*rapid.T) { w.table.MarkSynced() },
-			"the sleeper reads": func(t *rapid.T) { w.sleepy.read(t, rapid.IntRange(0, 3).Draw(t, "events")) },
-			"":                  w.check,
+			"the sleepers read": func(t *rapid.T) {
+				w.sleepy.read(t, rapid.IntRange(0, 3).Draw(t, "events"))
+				w.exact.read(t, rapid.IntRange(0, 5).Draw(t, "more events"))
+			},
+			"": w.check,
 		})
 		w.expire(t)
 		w.table.MarkSynced()
 		w.prompt.read(t, -1)
 		w.sleepy.read(t, -1)
+		w.exact.read(t, -1)
 		want := w.want()
 		if got := w.table.Snapshot().Instances; len(got) != len(want) {
 			t.Fatalf("%d instances, want %v", len(got), want)
 		}
 		w.check(t)
-		for _, r := range []*reader{w.prompt, w.sleepy} {
+		for _, r := range []*reader{w.prompt, w.sleepy, w.exact} {
 			r.fold(t)
 		}
 	})
@@ -181,10 +188,11 @@ type reader struct {
 	sub    *runtime.Subscription
 	told   map[string]runtime.Event // by UID
 	synced bool
+	late   bool // is told what was, not what is
 }
 
-func newReader(t *rapid.T, table *runtime.Table) *reader {
-	sub, err := table.Subscribe(nil)
+func newReader(t *rapid.T, table *runtime.Table, opts ...runtime.SubscribeOption) *reader {
+	sub, err := table.Subscribe(nil, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +243,7 @@ func (r *reader) take(t *rapid.T, ev runtime.Event) {
 			bad = "nothing new, or readiness changed"
 		}
 	case runtime.Deleted:
-		if !known || there {
+		if !known || there && !r.late {
 			bad = "never announced, or still there"
 		}
 	}

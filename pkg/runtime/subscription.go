@@ -4,11 +4,15 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"time"
+
+	"github.com/dynawire/dynawire/pkg/runtime/internal/row"
 )
 
 // Subscription is one reader's view of a component. What has changed since it last read is kept as a set of instances, not
 // as a list of events: a slow reader skips intermediate states, costs memory in proportion to the component, and delays
-// nobody. It never misses a last state, nor that one instance went and another of its name came.
+// nobody. It never misses a last state, nor that one instance went and another of its name came. Block and Fail are for
+// readers that need to be told more, or would rather be told nothing.
 //
 // The events of an instance come in order: NewReady, then NotReady and Ready in turn, with Updated in between, then
 // Deleted. There is no order between instances, but for one: an instance is Deleted before one with the same pod name is
@@ -22,25 +26,34 @@ type Subscription struct {
 	done    chan struct{}
 	synced  chan struct{}
 
+	policy policy
+
 	// Guarded by table.mu.
-	told    map[string]*Instance // by UID: what the reader was last told
-	pending map[string]due       // by UID: changed since
-	queue   []place              // the pending ones in the order of their first change; places of others are void
-	places  uint64
+	snapshot []*row.Row           // what is left to tell of it
+	untold   map[row.UID]struct{} // the same by UID, from the first change on that comes meanwhile
+	since    time.Time            // when it was what the table had
+	began    bool                 // Synced is due once the snapshot is told
+	behind   map[row.UID]due      // what the reader knows otherwise than it is
+	queue    []place              // those with something to tell in the order of their first change; other places are void
+	places   uint64
+	pending  int
+	log      []happened // told before the queue; only with Block
+	paused   bool       // the log was full, and what happened since has not been read to its end
 
 	endOnce sync.Once
 	err     error // set before done is closed
+	ended   chan struct{}
 	chOnce  sync.Once
 	ch      chan Event
 	chDone  chan struct{}
 }
 
 // Events returns the events as they come. The loop ends when ctx ends, when the subscription is closed, or with an error
-// when the client is closed; the error comes once, with a zero Event.
+// when the client is closed or with ErrSlowSubscriber (Fail); the error comes once, with a zero Event.
 func (s *Subscription) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
-			ev, ok := s.next(ctx)
+			ev, ok := s.wait(ctx)
 			switch {
 			case ok:
 				if !yield(ev, nil) {
@@ -70,7 +83,7 @@ func (s *Subscription) pump() {
 	defer close(s.chDone)
 	defer close(s.ch)
 	for {
-		ev, ok := s.next(context.Background())
+		ev, ok := s.wait(context.Background())
 		if !ok {
 			return
 		}
@@ -108,26 +121,46 @@ func (s *Subscription) Close() error {
 		close(s.chDone)
 	})
 	<-s.chDone
+	<-s.ended
 	return nil
 }
 
 func (s *Subscription) end(err error) {
 	s.endOnce.Do(func() {
-		s.err = err
 		t := s.table
 		t.mu.Lock()
-		delete(t.subscribers, s)
-		s.told, s.pending, s.queue = nil, nil, nil
+		s.letGo(err)
 		t.mu.Unlock()
-		close(s.done)
-		if s.onClose != nil {
-			s.onClose()
-		}
+		s.finish()
 	})
 }
 
-// next waits for an event. It is not ok when ctx or the subscription ended.
-func (s *Subscription) next(ctx context.Context) (Event, bool) {
+// fail ends the subscription from within the table, with table.mu held. What onClose has to wait for may be the very
+// goroutine that feeds the table.
+func (s *Subscription) fail() {
+	s.endOnce.Do(func() {
+		s.letGo(ErrSlowSubscriber)
+		go s.finish()
+	})
+}
+
+// letGo takes the reader out of the table. Called with table.mu held.
+func (s *Subscription) letGo(err error) {
+	delete(s.table.subscribers, s)
+	s.snapshot, s.untold, s.began, s.behind, s.queue, s.log = nil, nil, false, nil, nil, nil
+	s.err = err
+	close(s.done)
+}
+
+func (s *Subscription) finish() {
+	if s.onClose != nil {
+		s.onClose()
+	}
+	close(s.ended)
+}
+
+// wait waits for an event. It is not ok when ctx or the subscription ended.
+func (s *Subscription) wait(ctx context.Context) (Event, bool) {
 	for {
 		if ctx.Err() != nil {
 			return Event{}, false

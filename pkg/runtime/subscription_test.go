@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -86,6 +87,12 @@ func TestWhatFollowsWhat(t *testing.T) {
 	}
 }
 
+func document(t testing.TB, text string) *runtime.Metadata {
+	m, err := wire.Parse([]byte(text))
+	require.NoError(t, err)
+	return m
+}
+
 func TestUpdatedWhenMoreThanReadinessChanges(t *testing.T) {
 	table := runtime.NewTable(nil)
 	table.MarkSynced()
@@ -95,7 +102,7 @@ func TestUpdatedWhenMoreThanReadinessChanges(t *testing.T) {
 	assert.Equal(t, []string{"Synced", "NewReady 1"}, told(sub))
 	before, _ := table.Lookup("1")
 	c = set("a", "1", true)
-	c.Instance.Metadata = &runtime.Metadata{}
+	c.Instance.Metadata = document(t, `{"a":1}`)
 	table.Apply(c)
 	assert.Equal(t, []string{"Updated 1"}, told(sub))
 	after, _ := table.Lookup("1")
@@ -121,7 +128,7 @@ func TestSleepingReaderHoldsStateAndNotEvents(t *testing.T) {
 		table.Apply(set(uid, uid, true), set("7", "7", i%2 == 0), removed(uid, uid))
 	}
 	pending, queued := sub.Backlog()
-	assert.Equal(t, 1, pending)
+	assert.Equal(t, 1, pending, "those of which the reader knows nothing new cost nothing")
 	assert.Less(t, queued, 200)
 	assert.Equal(t, []string{"NotReady 7"}, told(sub))
 }

@@ -1,10 +1,10 @@
 package runtime
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/dynawire/dynawire/pkg/runtime/internal/row"
 )
 
 // Table is the current state of one component and the place where its subscribers read it. A backend makes one per
@@ -17,7 +17,7 @@ type Table struct {
 	now func() time.Time
 
 	mu          sync.Mutex
-	rows        map[string]*Instance // by UID; an Instance in it is never changed
+	rows        row.Index[row.UID, row.Row]
 	subscribers map[*Subscription]struct{}
 	revision    uint64
 	synced      chan struct{}
@@ -34,7 +34,7 @@ func NewTable(now func() time.Time) *Table {
 	}
 	return &Table{
 		now:         now,
-		rows:        map[string]*Instance{},
+		rows:        row.ByUID(),
 		subscribers: map[*Subscription]struct{}{},
 		synced:      make(chan struct{}),
 		done:        make(chan struct{}),
@@ -43,10 +43,23 @@ func NewTable(now func() time.Time) *Table {
 
 // Change is one instance's new state.
 type Change struct {
-	// Instance is the new state; of a removed one only its ID is read. The table keeps it and fills in Revision: the caller
-	// does not change it any more. Metadata is compared by pointer.
+	// Instance is the new state; of a removed one only its ID is read. Its Revision is the table's to say, and metadata is the
+	// same where its document is.
 	Instance *Instance
 	Removed  bool
+
+	row *row.Row
+}
+
+// RowChange is a Change in this module's own compact form. The table keeps the row.
+func RowChange(r *row.Row, removed bool) Change { return Change{row: r, Removed: removed} }
+
+// State is the instance that the change leads to, or that it removes.
+func (c Change) State() Instance {
+	if c.row != nil {
+		return instanceOf(c.row)
+	}
+	return *c.Instance
 }
 
 // Apply makes changes visible, in their order, all at once. Changes that change nothing are dropped.
@@ -61,39 +74,42 @@ func (t *Table) Apply(changes ...Change) {
 		return
 	}
 	for _, c := range changes {
-		if t.apply(c) && t.isSynced {
-			for s := range t.subscribers {
-				s.mark(c.Instance.ID.UID, now)
-			}
+		r := c.row
+		if r == nil {
+			r = rowOf(c.Instance)
+		}
+		uid := r.UID()
+		old := t.rows.Get(uid)
+		if !t.apply(old, r, c.Removed) || !t.isSynced {
+			continue
+		}
+		for s := range t.subscribers {
+			s.mark(uid, old, now)
+		}
+	}
+	for s := range t.subscribers {
+		if s.tooSlow() {
+			s.fail()
 		}
 	}
 }
 
-func (t *Table) apply(c Change) bool {
-	uid := c.Instance.ID.UID
-	old := t.rows[uid]
-	if c.Removed {
-		delete(t.rows, uid)
+func (t *Table) apply(old, r *row.Row, removed bool) bool {
+	if removed {
+		t.rows.Delete(r.UID())
 		return old != nil
 	}
-	row := c.Instance
-	switch {
-	case old == nil || !sameContent(old, row):
+	if old != nil && old.SamePlace(r) && old.Self.Name() == r.Self.Name() && old.Self.Metadata.Same(&r.Self.Metadata) {
+		if old.SameState(r) {
+			return false
+		}
+		r.Revision = old.Revision
+	} else {
 		t.revision++
-		row.Revision = t.revision
-	case old.Ready == row.Ready && old.Terminating == row.Terminating:
-		return false
-	default:
-		row.Revision = old.Revision
+		r.Revision = t.revision
 	}
-	t.rows[uid] = row
+	t.rows.Put(r)
 	return true
-}
-
-// sameContent compares all but the readiness.
-func sameContent(a, b *Instance) bool {
-	return a.ID == b.ID && a.Metadata == b.Metadata && a.Zone == b.Zone && a.Node == b.Node &&
-		a.Namespace == b.Namespace && a.Component == b.Component && slices.Equal(a.Addresses, b.Addresses)
 }
 
 // MarkSynced says that the source has told everything once. Subscribers get their snapshot now.
@@ -125,37 +141,41 @@ func (t *Table) SetStale(since time.Time) {
 
 // Lookup returns the instance with that UID.
 func (t *Table) Lookup(uid string) (Instance, bool) {
+	key, _ := row.ParseUID(uid)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if row := t.rows[uid]; row != nil {
-		return *row, true
+	if r := t.rows.Get(key); r != nil {
+		return instanceOf(r), true
 	}
 	return Instance{}, false
+}
+
+// all is called with mu held.
+func (t *Table) all() []*row.Row {
+	rows := make([]*row.Row, 0, t.rows.Len())
+	for r := range t.rows.All() {
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // Snapshot returns the current state.
 func (t *Table) Snapshot() Snapshot {
 	t.mu.Lock()
-	rows := make([]*Instance, 0, len(t.rows))
-	for _, row := range t.rows {
-		rows = append(rows, row)
-	}
+	rows := t.all()
 	s := Snapshot{Synced: t.isSynced, StaleSince: t.staleSince}
 	t.mu.Unlock()
 
-	slices.SortFunc(rows, func(a, b *Instance) int {
-		return cmp.Or(cmp.Compare(a.ID.PodName, b.ID.PodName), cmp.Compare(a.ID.UID, b.ID.UID))
-	})
 	s.Instances = make([]Instance, len(rows))
-	for i, row := range rows {
-		s.Instances[i] = *row
+	for i, r := range row.Sorted(rows) {
+		s.Instances[i] = instanceOf(r)
 	}
 	return s
 }
 
 // Subscribe returns a new subscription. onClose, which may be nil, is called once, when the subscription or the table is
 // closed.
-func (t *Table) Subscribe(onClose func()) (*Subscription, error) {
+func (t *Table) Subscribe(onClose func(), opts ...SubscribeOption) (*Subscription, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed != nil {
@@ -167,8 +187,11 @@ func (t *Table) Subscribe(onClose func()) (*Subscription, error) {
 		wake:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
 		synced:  make(chan struct{}),
-		told:    map[string]*Instance{},
-		pending: map[string]due{},
+		ended:   make(chan struct{}),
+		behind:  map[row.UID]due{},
+	}
+	for _, opt := range opts {
+		opt(&s.policy)
 	}
 	t.subscribers[s] = struct{}{}
 	if t.isSynced {

@@ -20,10 +20,16 @@ import (
 // word to the API server. The processes run on this machine (the local cluster's node), known by the POD_UID they got.
 func kill9(t *testing.T, p *corev1.Pod) {
 	t.Helper()
+	signalPod(t, p, syscall.SIGKILL)
+}
+
+// signalPod sends a signal to every process of a wired pod.
+func signalPod(t *testing.T, p *corev1.Pod, signal syscall.Signal) {
+	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	want := []byte(wiring.EnvPodUID + "=" + string(p.UID))
-	killed := 0
+	reached := 0
 	for _, path := range environs {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -35,11 +41,11 @@ func kill9(t *testing.T, p *corev1.Pod) {
 			}
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 			require.NoError(t, err)
-			if syscall.Kill(pid, syscall.SIGKILL) == nil {
-				killed++
+			if syscall.Kill(pid, signal) == nil {
+				reached++
 			}
 			break
 		}
 	}
-	require.NotZerof(t, killed, "no process of pod %s on this machine: this test wants the repository's own cluster", p.Name)
+	require.NotZerof(t, reached, "no process of pod %s on this machine: this test wants the repository's own cluster", p.Name)
 }

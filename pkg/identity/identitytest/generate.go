@@ -155,8 +155,9 @@ func command(t *rapid.T, c object) {
 }
 
 func variables(t *rapid.T) []any {
-	list := []any{}
-	for range rapid.IntRange(1, 5).Draw(t, "variables") {
+	n := rapid.IntRange(1, 5).Draw(t, "variables")
+	list := make([]any, 0, n)
+	for range n {
 		v := object{"name": rapid.SampledFrom(variableNames).Draw(t, "name"), "futureField": true}
 		switch rapid.IntRange(0, 5).Draw(t, "source") {
 		case 0:

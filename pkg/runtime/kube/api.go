@@ -3,7 +3,9 @@ package kube
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -11,7 +13,6 @@ import (
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/dynawire/dynawire/api/v1alpha1"
@@ -71,35 +72,50 @@ func newAPI(cfg *rest.Config) (*api, error) {
 type collection struct {
 	client    rest.Interface
 	params    k8sruntime.ParameterCodec
+	format    format
 	resource  string
 	namespace string
 	selector  string
-	newList   func() k8sruntime.Object
 }
 
 func (a *api) endpointSlices(namespace, selector string) collection {
 	return collection{
-		client: a.discovery, params: a.params, resource: "endpointslices", namespace: namespace, selector: selector,
-		newList: func() k8sruntime.Object { return &discoveryv1.EndpointSliceList{} },
+		client: a.discovery, params: a.params, format: protobufFormat{},
+		resource: "endpointslices", namespace: namespace, selector: selector,
 	}
 }
 
-func (a *api) workerMetadata(namespace string) collection {
-	return collection{
-		client: a.dynamo, params: a.params, resource: v1alpha1.Resource, namespace: namespace,
-		newList: func() k8sruntime.Object { return &v1alpha1.DynamoWorkerMetadataList{} },
+func (c collection) get(ctx context.Context, opts metav1.ListOptions) (io.ReadCloser, error) {
+	opts.LabelSelector = c.selector
+	return c.client.Get().Namespace(c.namespace).Resource(c.resource).VersionedParams(&opts, c.params).
+		SetHeader("Accept", c.format.contentType()).Stream(ctx)
+}
+
+// object returns one object as it is encoded.
+func (c collection) object(ctx context.Context, name string) (string, error) {
+	text, err := c.client.Get().Namespace(c.namespace).Resource(c.resource).Name(name).
+		SetHeader("Accept", c.format.contentType()).Do(ctx).Raw()
+	return string(text), err
+}
+
+// page passes on the objects of one page of a list, each as it is encoded.
+func (c collection) page(
+	ctx context.Context, opts metav1.ListOptions, each func(object string) error,
+) (metav1.ListMeta, error) {
+	body, err := c.get(ctx, opts)
+	if err != nil {
+		return metav1.ListMeta{}, err
 	}
+	defer func() { _ = body.Close() }()
+	var text strings.Builder
+	if _, err := io.Copy(&text, body); err != nil {
+		return metav1.ListMeta{}, err
+	}
+	return c.format.page(text.String(), each)
 }
 
-func (c collection) list(ctx context.Context, opts metav1.ListOptions) (k8sruntime.Object, error) {
-	opts.LabelSelector = c.selector
-	into := c.newList()
-	err := c.client.Get().Namespace(c.namespace).Resource(c.resource).VersionedParams(&opts, c.params).Do(ctx).Into(into)
-	return into, err
-}
-
-func (c collection) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	opts.LabelSelector = c.selector
+// watch returns a stream of events.
+func (c collection) watch(ctx context.Context, opts metav1.ListOptions) (io.ReadCloser, error) {
 	opts.Watch = true
-	return c.client.Get().Namespace(c.namespace).Resource(c.resource).VersionedParams(&opts, c.params).Watch(ctx)
+	return c.get(ctx, opts)
 }

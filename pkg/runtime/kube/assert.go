@@ -7,27 +7,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-// check refuses names that no label can carry: nothing would ever select them.
-func (k componentKey) check() error {
-	for _, v := range [...]struct{ what, value string }{{"namespace", k.namespace}, {"component", k.component}} {
-		if v.value == "" {
-			return fmt.Errorf("no %s is given, and the environment has none", v.what)
-		}
-		if errs := validation.IsValidLabelValue(v.value); len(errs) > 0 {
-			return fmt.Errorf("%s %q cannot be a label value: %s", v.what, v.value, errs[0])
-		}
-	}
-	return nil
-}
+func (k componentKey) check() error { return runtime.CheckComponent(k.namespace, k.component) }
 
 // assertLabels compares the pod's own labels with what it registers as.
 func (c *Client) assertLabels(ctx context.Context, key componentKey) error {
@@ -96,22 +83,19 @@ func (c *Client) assertService(ctx context.Context, key componentKey) error {
 
 // selected reports whether the slices list this pod, and how many there are.
 func (c *Client) selected(ctx context.Context, slices collection) (bool, int, error) {
-	obj, err := slices.list(ctx, metav1.ListOptions{Limit: ownSlices})
+	listed, found := 0, false
+	page, err := slices.page(ctx, metav1.ListOptions{Limit: ownSlices}, func(object string) error {
+		slice, _, err := readSlice(object, nil)
+		for i := range slice.Endpoints {
+			found = found || slice.Endpoints[i].PodUID == c.identity.PodUID
+		}
+		listed++
+		return err
+	})
 	if err != nil {
 		return false, 0, err
 	}
-	list, ok := obj.(*discoveryv1.EndpointSliceList)
-	if !ok {
-		return false, 0, nil
-	}
-	for i := range list.Items {
-		for j := range list.Items[i].Endpoints {
-			if ref := list.Items[i].Endpoints[j].TargetRef; ref != nil && string(ref.UID) == c.identity.PodUID {
-				return true, len(list.Items), nil
-			}
-		}
-	}
-	return list.Continue != "", len(list.Items), nil
+	return found || page.Continue != "", listed, nil
 }
 
 func (c *Client) noService(key componentKey, slices int, cause error) error {

@@ -23,6 +23,7 @@ type Client struct {
 	cfg      Config
 	identity runtime.Identity
 	api      *api
+	store    *store
 	log      *slog.Logger
 	clock    clock.WithDelayedExecution
 
@@ -52,10 +53,18 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
+	st, err := newStore(a, cfg.MetadataStore)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	if cfg.Identity.Container != "" {
+		st.read = ofContainers(st.read)
+	}
 	return &Client{
 		cfg:        cfg,
 		identity:   cfg.Identity,
 		api:        a,
+		store:      st,
 		log:        cfg.Logger.With("namespace", cfg.Identity.PodNamespace),
 		clock:      cfg.Clock,
 		components: map[componentKey]*component{},
@@ -96,7 +105,9 @@ func (c *Client) ListInstances(
 }
 
 // Subscribe implements runtime.Discovery.
-func (c *Client) Subscribe(ctx context.Context, namespace, componentName string) (*runtime.Subscription, error) {
+func (c *Client) Subscribe(
+	ctx context.Context, namespace, componentName string, opts ...runtime.SubscribeOption,
+) (*runtime.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -108,7 +119,7 @@ func (c *Client) Subscribe(ctx context.Context, namespace, componentName string)
 	sub, err := comp.table.Subscribe(func() {
 		cancel()
 		c.release(comp)
-	})
+	}, opts...)
 	if err != nil {
 		cancel()
 		c.release(comp)

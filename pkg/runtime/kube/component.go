@@ -27,12 +27,15 @@ type component struct {
 	key      componentKey
 	table    *runtime.Table
 	slices   *follower
+	reader   reader
 	metadata *metadataWatch
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
 	users int         // guarded by client.mu
 	idle  clock.Timer // holds one use, after ListInstances; guarded by client.mu
+
+	endpoints []join.Endpoint // the follower's, lent to one slice after the other
 
 	// Guarded by client.join.
 	state        *join.State
@@ -104,24 +107,32 @@ func (c *Client) linger(comp *component) {
 }
 
 func (c *Client) startComponent(key componentKey, m *metadataWatch) *component {
+	comp := c.newComponent(key, m)
 	ctx, cancel := context.WithCancel(context.Background())
+	comp.cancel = cancel
+	comp.running.Go(func() { comp.slices.run(ctx) })
+	return comp
+}
+
+// newComponent is a component whose watch does not run yet.
+func (c *Client) newComponent(key componentKey, m *metadataWatch) *component {
 	comp := &component{
-		client: c, key: key, metadata: m, cancel: cancel,
+		client: c, key: key, metadata: m,
 		table: runtime.NewTable(c.clock.Now),
 		state: join.NewState(join.Owner{
 			KubeNamespace: c.identity.PodNamespace, Namespace: key.namespace, Component: key.component,
 		}, m.registry),
 		staleSince: c.clock.Now(),
 	}
+	var from collection
+	from, comp.reader = c.readiness(key)
 	comp.slices = &follower{
-		from: c.api.endpointSlices(c.identity.PodNamespace, key.selector()),
-		to:   comp, clock: c.clock, log: c.log.With("component", key.namespace+"/"+key.component),
+		from: from, to: comp, clock: c.clock, log: c.log.With("component", key.namespace+"/"+key.component),
 	}
 	c.join.Lock()
 	m.components[comp] = struct{}{}
 	comp.refreshStale()
 	c.join.Unlock()
-	comp.running.Go(func() { comp.slices.run(ctx) })
 	return comp
 }
 

@@ -23,6 +23,8 @@ type Config struct {
 	// Health is what the kubelet asks, where the program serves it itself. Nil means one of the client's own, served on the
 	// identity's SystemPort from the first CreateInstance on.
 	Health *runtime.Health
+	// MetadataStore is where instances publish what they are; empty means WorkerMetadata.
+	MetadataStore MetadataStore
 	// Logger; nil means slog.Default.
 	Logger *slog.Logger
 	// Clock; nil means the real one.

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 )
@@ -23,23 +23,25 @@ type sink interface {
 	// begin: the telling before was cut off.
 	begin()
 	end()
-	set(obj k8sruntime.Object)
-	remove(obj k8sruntime.Object)
+	// set and remove take an object as it is encoded, valid during the call, and return its resource version. An error is one
+	// of the encoding.
+	set(object string) (version string, err error)
+	remove(object string) (version string, err error)
 	// contact says that the follower hears the API server from now on, or does not since now.
 	contact(ok bool)
 }
 
 // follower keeps a sink up to date with a collection: it streams the initial state, watches on from there, resumes after
 // every interruption, and starts over where the API server has forgotten its place. Unlike client-go's Reflector it
-// puts objects into the sink as they come, so that there is never a second copy of the collection; its waits end with its
-// context; and it knows whether it is in contact.
+// puts objects into the sink as they come and undecoded, so that there is never a second copy of the collection; its waits
+// end with its context; and it knows whether it is in contact.
 type follower struct {
 	from  collection
 	to    sink
-	clock clock.Clock
+	clock clock.WithDelayedExecution
 	log   *slog.Logger
 
-	version  string // where to resume; empty: from the beginning
+	version  []byte // where to resume; empty: from the beginning
 	listing  bool   // the API server cannot stream the initial state
 	failures int
 
@@ -55,6 +57,8 @@ const (
 	steady = 5 * time.Second
 	// An API server older than 1.27 ignores the request for the initial state, and never ends telling it.
 	initialStateWait = time.Minute
+	// Twenty pages of a large component: each is held in memory as a whole.
+	pageSize = 1000
 )
 
 var errNoInitialState = errors.New("the API server does not stream the initial state")
@@ -93,10 +97,11 @@ func (f *follower) run(ctx context.Context) {
 func (f *follower) assess(err error) time.Duration {
 	switch {
 	case errors.Is(err, errNoInitialState):
-		f.listing, f.version = true, ""
+		f.listing, f.version = true, nil
 		return 0
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), isTooLargeVersion(err):
-		f.version = ""
+		f.version = nil
+		f.failures = 0 // it is there, and has answered
 	}
 	f.mu.Lock()
 	f.lastErr = err
@@ -119,114 +124,119 @@ func (f *follower) assess(err error) time.Duration {
 
 // session is one watch, from opening to end. A nil error means that the server ended it as agreed.
 func (f *follower) session(ctx context.Context) error {
-	if f.version == "" && f.listing {
+	if len(f.version) == 0 && f.listing {
 		if err := f.list(ctx); err != nil {
-			return err
+			return fmt.Errorf("list %s: %w", f.from.resource, err)
 		}
 	}
 	timeout := int64((minWatch + rand.N(maxWatch-minWatch)) / time.Second)
-	opts := metav1.ListOptions{ResourceVersion: f.version, AllowWatchBookmarks: true, TimeoutSeconds: &timeout}
-	initial := f.version == ""
+	opts := metav1.ListOptions{ResourceVersion: string(f.version), AllowWatchBookmarks: true, TimeoutSeconds: &timeout}
+	initial := len(f.version) == 0
 	if initial {
 		yes := true
 		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	w, err := f.from.watch(ctx, opts)
+	ctx, cancel := context.WithCancel(ctx)
+	body, err := f.from.watch(ctx, opts)
 	if err != nil {
+		cancel()
 		if initial && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) {
 			return errNoInitialState
 		}
 		return fmt.Errorf("watch %s: %w", f.from.resource, err)
 	}
 	defer func() {
-		w.Stop()
-		for range w.ResultChan() { // until its goroutine is gone
-		}
+		cancel()
+		_ = body.Close()
 	}()
-	return f.hear(ctx, w, initial)
+	err = f.hear(body, cancel, initial)
+	if err != nil && !errors.Is(err, errNoInitialState) {
+		return fmt.Errorf("watch %s: %w", f.from.resource, err)
+	}
+	return err
 }
 
-// list tells the sink everything from one list.
+// list tells the sink everything, page by page.
 func (f *follower) list(ctx context.Context) error {
-	list, err := f.from.list(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list %s: %w", f.from.resource, err)
-	}
 	f.to.begin()
-	err = meta.EachListItem(list, func(obj k8sruntime.Object) error {
-		f.to.set(obj)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("list %s: %w", f.from.resource, err)
+	opts := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := f.from.page(ctx, opts, func(object string) error {
+			_, err := f.to.set(object)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if opts.Continue = page.Continue; opts.Continue == "" {
+			f.to.end()
+			f.version = []byte(page.ResourceVersion)
+			return nil
+		}
 	}
-	f.to.end()
-	m, err := meta.ListAccessor(list)
-	if err != nil {
-		return fmt.Errorf("list %s: %w", f.from.resource, err)
-	}
-	f.version = m.GetResourceVersion()
-	return nil
 }
 
-// hear passes a watch's events on until it ends.
-func (f *follower) hear(ctx context.Context, w watch.Interface, initial bool) error {
-	patience := f.clock.NewTimer(initialStateWait)
-	defer patience.Stop()
+// hear passes a watch's events on until it ends. Calling off ends it.
+func (f *follower) hear(body io.Reader, callOff func(), initial bool) error {
+	var impatient atomic.Bool
+	stop := func() bool { return true }
 	if initial {
+		stop = f.clock.AfterFunc(initialStateWait, func() {
+			impatient.Store(true)
+			callOff()
+		}).Stop
 		f.to.begin()
 	} else {
-		patience.Stop()
 		f.inContact()
 	}
+	defer stop()
+	b := newBuffer(body, initial)
 	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-patience.C():
+		ev, err := f.from.format.event(b)
+		switch {
+		case impatient.Load():
 			return errNoInitialState
-		case ev, ok := <-w.ResultChan():
-			if !ok {
-				return nil
-			}
-			ended, err := f.event(ev, initial)
-			if err != nil {
-				return err
-			}
-			if ended {
-				initial = false
-				patience.Stop()
-				f.inContact()
-			}
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		ended, err := f.event(ev, initial)
+		if err != nil {
+			return err
+		}
+		if ended {
+			initial = false
+			stop()
+			b.shrink()
+			f.inContact()
 		}
 	}
 }
 
 // event passes one event on; ended says that it ended the initial state.
-func (f *follower) event(ev watch.Event, initial bool) (ended bool, err error) {
-	if ev.Type == watch.Error {
-		return false, fmt.Errorf("watch %s: %w", f.from.resource, apierrors.FromObject(ev.Object))
-	}
-	m, err := meta.Accessor(ev.Object)
-	if err != nil {
-		return false, fmt.Errorf("watch %s: %w", f.from.resource, err)
-	}
-	switch ev.Type {
+func (f *follower) event(ev event, initial bool) (ended bool, err error) {
+	var version string
+	switch ev.kind {
 	case watch.Added, watch.Modified:
-		f.to.set(ev.Object)
+		version, err = f.to.set(ev.object)
 	case watch.Deleted:
-		f.to.remove(ev.Object)
-	case watch.Error: // dealt with
+		version, err = f.to.remove(ev.object)
 	case watch.Bookmark:
-		if initial && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+		var meta metav1.ObjectMeta
+		meta, err = f.from.format.bookmark(ev.object)
+		version = meta.ResourceVersion
+		if err == nil && initial && meta.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 			f.to.end()
 			ended = true
 		}
+	case watch.Error:
+		err = problem(f.from.format, ev.object)
 	}
-	if !initial || ended {
-		f.version = m.GetResourceVersion()
+	if err == nil && version != "" && (!initial || ended) {
+		f.version = append(f.version[:0], version...)
 	}
-	return ended, nil
+	return ended, err
 }
 
 func (f *follower) inContact() {

@@ -140,7 +140,7 @@ func testRegisterAndFollow(t *testing.T, c *cluster) {
 	require.NoError(t, err)
 	got, ev := next(t, sub)
 	require.Equal(t, "Updated worker-0", got)
-	assert.Equal(t, "10.0.0.1:9999", ev.Instance.Endpoints[0].Transport.HostPort())
+	assert.Equal(t, "10.0.0.1:9999", ev.Instance.Endpoints()[0].Transport.HostPort())
 
 	c.put(t, slice("s1", endpoint("worker-0", uid, "10.0.0.1", "terminating")))
 	expect(t, sub, "NotReady worker-0")
@@ -190,8 +190,8 @@ func testMetadataSurvives(t *testing.T, c *cluster) {
 	assert.Equal(t, "yes", dwm.Labels["stamped"])
 	m, err = client.Metadata(t.Context(), self.ID)
 	require.NoError(t, err)
-	require.Len(t, m.Endpoints, 1)
-	assert.Equal(t, "embed", m.Endpoints[0].Name)
+	require.Len(t, m.Endpoints(), 1)
+	assert.Equal(t, "embed", m.Endpoints()[0].Name)
 	assert.Nil(t, m.Values())
 }
 

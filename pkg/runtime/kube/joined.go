@@ -3,9 +3,8 @@ package kube
 import (
 	"time"
 
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
 )
 
 // A component is the sink of its slices' follower: what it hears goes through the join into the table.
@@ -76,16 +75,23 @@ func (comp *component) end() {
 	})
 }
 
-func (comp *component) set(obj k8sruntime.Object) {
-	if slice, ok := compactSlice(obj); ok {
-		comp.locked(func() { comp.apply(comp.state.SetSlice(slice)) })
-	}
+func (comp *component) set(object string) (string, error) {
+	return comp.read(object, func(slice join.Slice) []runtime.Change { return comp.state.SetSlice(slice) })
 }
 
-func (comp *component) remove(obj k8sruntime.Object) {
-	if slice, ok := compactSlice(obj); ok {
-		comp.locked(func() { comp.apply(comp.state.DeleteSlice(slice.Name)) })
+func (comp *component) remove(object string) (string, error) {
+	return comp.read(object, func(slice join.Slice) []runtime.Change { return comp.state.DeleteSlice(slice.Name) })
+}
+
+func (comp *component) read(object string, change func(join.Slice) []runtime.Change) (string, error) {
+	slice, version, err := comp.reader(object, comp.endpoints)
+	if err != nil {
+		return "", err
 	}
+	comp.locked(func() { comp.apply(change(slice)) })
+	clear(slice.Endpoints) // they share memory with the text
+	comp.endpoints = slice.Endpoints
+	return version, nil
 }
 
 func (comp *component) contact(ok bool) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/dynawire/dynawire/api/v1alpha1"
 	"github.com/dynawire/dynawire/pkg/runtime"
@@ -33,21 +35,35 @@ const (
 	patience      = 10 * time.Second
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if fleet := os.Getenv(serveEnv); fleet != "" {
+		if err := serve(fleet); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
-// newClient returns a client of pod worker-0, which ends with the test.
-func newClient(t testing.TB, s *apitest.Server, change func(*kube.Config)) *kube.Client {
-	t.Helper()
-	cfg := kube.Config{
+// clientConfig is that of pod worker-0.
+func clientConfig(rest *rest.Config) kube.Config {
+	return kube.Config{
 		Identity: runtime.Identity{
 			PodName: "worker-0", PodNamespace: kubeNamespace, PodUID: "uid-0",
 			Namespace: dynNamespace, Component: component, Endpoint: "generate",
 		},
-		REST:        s.Config(),
+		REST:        rest,
 		Logger:      slog.New(slog.DiscardHandler),
 		ServiceWait: patience,
 		Grace:       100 * time.Millisecond,
 	}
+}
+
+// newClient returns a client of pod worker-0, which ends with the test.
+func newClient(t testing.TB, s *apitest.Server, change func(*kube.Config)) *kube.Client {
+	t.Helper()
+	cfg := clientConfig(s.Config())
 	if change != nil {
 		change(&cfg)
 	}
@@ -395,7 +411,7 @@ func TestInvalidMetadataKeepsTheLastValid(t *testing.T) {
 	expect(t, sub, "NewReady worker-1", "Synced")
 	s.Set(rawMetadata("worker-1", "uid-1", `{"endpoints":[]}`))
 	expectNothing(t, sub, 50*time.Millisecond)
-	assert.Len(t, sub.Snapshot().Instances[0].Endpoints, 1)
+	assert.Len(t, sub.Snapshot().Instances[0].Endpoints(), 1)
 }
 
 func TestMetadata(t *testing.T) {

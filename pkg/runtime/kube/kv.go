@@ -3,12 +3,17 @@ package kube
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/wiring"
@@ -20,8 +25,6 @@ const (
 	// kvLabel lets people list what the store holds; the library itself never lists ConfigMaps.
 	kvLabel   = "dynawire.io/key-value"
 	kvDataKey = "value"
-	// maxValue is what a ConfigMap holds (k8s.io/api/core/v1 MaxSecretSize).
-	maxValue = corev1.MaxSecretSize
 )
 
 // WriteKV implements runtime.Discovery on a ConfigMap per key.
@@ -34,18 +37,24 @@ func (c *Client) WriteKV(ctx context.Context, key string, value []byte, opts ...
 	if err := c.checkKV(key); err != nil {
 		return fail(err)
 	}
-	if len(value) > maxValue {
-		return fail(fmt.Errorf("%w: %d bytes, at most %d; keep the bytes elsewhere and a reference here",
-			runtime.ErrTooLarge, len(value), maxValue))
+	if err := runtime.CheckValue(value); err != nil {
+		return fail(err)
 	}
-	// The object may come or go between the read and the write; then what was read is worth nothing. That someone does so
-	// again and again is not to be expected.
-	const attempts = 5
+	if o.Owner != (runtime.Owner{}) && (o.Owner.APIVersion == "" || o.Owner.Kind == "" || o.Owner.Name == "" || o.Owner.UID == "") {
+		return fail(fmt.Errorf("the owner %+v is not complete: want APIVersion, Kind, Name and UID", o.Owner))
+	}
+	// The object may come, go or change between the read and the write; then what was read is worth nothing.
+	const attempts = 20
 	var err error
-	for range attempts {
+	for i := range attempts {
 		var again bool
 		if again, err = c.writeOnce(ctx, key, value, o); !again {
 			break
+		}
+		select {
+		case <-c.clock.After(rand.N(time.Duration(i+1) * 5 * time.Millisecond)):
+		case <-ctx.Done():
+			return fail(errors.Join(err, ctx.Err()))
 		}
 	}
 	if err != nil {
@@ -54,14 +63,14 @@ func (c *Client) WriteKV(ctx context.Context, key string, value []byte, opts ...
 	return nil
 }
 
-// writeOnce reads and writes; again says that the object came or went in between.
+// writeOnce reads and writes; again says that somebody else wrote in between, so that it is worth another try.
 func (c *Client) writeOnce(ctx context.Context, key string, value []byte, o runtime.WriteOptions) (again bool, err error) {
 	cm, err := c.getConfigMap(ctx, key)
 	switch {
 	case apierrors.IsNotFound(err) && o.IfVersion != "":
 		return false, fmt.Errorf("%w: it is gone", runtime.ErrConflict)
 	case apierrors.IsNotFound(err):
-		err = c.createConfigMap(ctx, key, value)
+		err = c.createConfigMap(ctx, key, value, o.Owner)
 		return apierrors.IsAlreadyExists(err), explainKV(err)
 	case err != nil:
 		return false, explainKV(err)
@@ -69,11 +78,15 @@ func (c *Client) writeOnce(ctx context.Context, key string, value []byte, o runt
 		return false, runtime.ErrAlreadyExists
 	case o.IfVersion != "" && o.IfVersion != cm.ResourceVersion:
 		return false, fmt.Errorf("%w: version %s, not %s", runtime.ErrConflict, cm.ResourceVersion, o.IfVersion)
-	case bytes.Equal(stored(cm), value):
+	}
+	adopted := addOwner(cm, o.Owner)
+	if !adopted && bytes.Equal(stored(cm), value) {
 		return false, nil
 	}
-	store(cm, value)
-	cm.ResourceVersion = o.IfVersion // none: whatever is there is replaced, the last writer wins
+	setValue(cm, value)
+	if o.IfVersion == "" && !adopted {
+		cm.ResourceVersion = "" // whatever is there is replaced: the last writer wins
+	}
 	err = c.api.core.Put().Namespace(cm.Namespace).Resource("configmaps").Name(cm.Name).Body(cm).Do(ctx).Error()
 	switch {
 	case o.IfVersion != "" && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
@@ -83,6 +96,17 @@ func (c *Client) writeOnce(ctx context.Context, key string, value []byte, o runt
 	default:
 		return false, explainKV(err)
 	}
+}
+
+// addOwner is true where the object did not have that owner.
+func addOwner(cm *corev1.ConfigMap, o runtime.Owner) bool {
+	if o == (runtime.Owner{}) || slices.ContainsFunc(cm.OwnerReferences, func(r metav1.OwnerReference) bool { return string(r.UID) == o.UID }) {
+		return false
+	}
+	cm.OwnerReferences = append(cm.OwnerReferences, metav1.OwnerReference{
+		APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: types.UID(o.UID),
+	})
+	return true
 }
 
 // ReadKV implements runtime.Discovery.
@@ -108,7 +132,7 @@ func (c *Client) checkKV(key string) error {
 	if closed {
 		return runtime.ErrClosed
 	}
-	return checkKey(key)
+	return runtime.CheckKey(key)
 }
 
 // getConfigMap reads the key's object and makes sure that it is the key's.
@@ -124,18 +148,19 @@ func (c *Client) getConfigMap(ctx context.Context, key string) (*corev1.ConfigMa
 	return &cm, nil
 }
 
-func (c *Client) createConfigMap(ctx context.Context, key string, value []byte) error {
+func (c *Client) createConfigMap(ctx context.Context, key string, value []byte, owner runtime.Owner) error {
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: configMapName(key), Namespace: c.identity.PodNamespace,
 		Labels:      map[string]string{kvLabel: "true"},
 		Annotations: map[string]string{kvKeyAnnotation: key},
 	}}
-	store(cm, value)
+	addOwner(cm, owner)
+	setValue(cm, value)
 	return c.api.core.Post().Namespace(cm.Namespace).Resource("configmaps").Body(cm).Do(ctx).Error()
 }
 
-// store keeps text as text, for those who read it with kubectl, and anything else as bytes.
-func store(cm *corev1.ConfigMap, value []byte) {
+// setValue keeps text as text, for those who read it with kubectl, and anything else as bytes.
+func setValue(cm *corev1.ConfigMap, value []byte) {
 	cm.Data, cm.BinaryData = nil, nil
 	if utf8.Valid(value) {
 		cm.Data = map[string]string{kvDataKey: string(value)}

@@ -2,7 +2,9 @@ package kube_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/kube"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/apitest"
 )
 
@@ -41,6 +44,35 @@ func TestKVWritesOnlyWhatIsNew(t *testing.T) {
 	assert.Zero(t, s.Requests("update", "configmaps"))
 	require.NoError(t, c.WriteKV(t.Context(), "k", []byte("w")), "the last writer wins")
 	assert.Equal(t, 1, s.Requests("update", "configmaps"))
+}
+
+// The replicas of a rollout all publish the same card: the first hundred at the same moment, the others as they come.
+func TestKVSameCardOfAThousandReplicasIsOneWrite(t *testing.T) {
+	s := apitest.New(t)
+	card := bytes.Repeat([]byte("card"), 10<<10)
+	write := func(replicas int) {
+		var running sync.WaitGroup
+		for range replicas {
+			c := newClient(t, s, func(c *kube.Config) { c.REST.QPS = -1 })
+			running.Go(func() { assert.NoError(t, c.WriteKV(context.Background(), "mdc/Qwen3-32B", card)) })
+		}
+		running.Wait()
+	}
+	write(100)
+	version := s.All("configmaps", kubeNamespace)[0].(*corev1.ConfigMap).ResourceVersion
+	created := s.Requests("create", "configmaps")
+	for range 9 {
+		write(100)
+	}
+	assert.Equal(t, version, s.All("configmaps", kubeNamespace)[0].(*corev1.ConfigMap).ResourceVersion)
+	assert.Equal(t, created, s.Requests("create", "configmaps"), "whoever comes later only reads")
+	assert.Zero(t, s.Requests("update", "configmaps"))
+}
+
+func TestKVOwnerMustBeComplete(t *testing.T) {
+	c := newClient(t, apitest.New(t), nil)
+	err := c.WriteKV(t.Context(), "k", nil, runtime.OwnedBy(runtime.Owner{Kind: "Deployment", Name: "d"}))
+	assert.ErrorContains(t, err, "want APIVersion, Kind, Name and UID")
 }
 
 func TestKVOptions(t *testing.T) {

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/dynawire/dynawire/api/v1alpha1"
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/internal/row"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
+	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
-// metadataWatch follows the DynamoWorkerMetadata of the Kubernetes namespace, once for all components: the objects carry
+// metadataWatch follows the metadata objects of the Kubernetes namespace, once for all components: the objects carry
 // no label that would tell one component's from another's.
 type metadataWatch struct {
 	client   *Client
@@ -33,14 +33,21 @@ type metadataWatch struct {
 
 // startMetadata is called with mu held.
 func (c *Client) startMetadata() *metadataWatch {
+	m := c.newMetadata()
 	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	m.running.Go(func() { m.follower.run(ctx) })
+	return m
+}
+
+// newMetadata is a watch that does not run yet.
+func (c *Client) newMetadata() *metadataWatch {
 	m := &metadataWatch{
-		client: c, cancel: cancel,
+		client:   c,
 		registry: join.NewRegistry(), components: map[*component]struct{}{},
 		staleSince: c.clock.Now(),
 	}
-	m.follower = &follower{from: c.api.workerMetadata(c.identity.PodNamespace), to: m, clock: c.clock, log: c.log}
-	m.running.Go(func() { m.follower.run(ctx) })
+	m.follower = &follower{from: c.store.collection(c.api, c.identity.PodNamespace), to: m, clock: c.clock, log: c.log}
 	return m
 }
 
@@ -50,7 +57,7 @@ func (m *metadataWatch) stop() {
 }
 
 // locked runs f, which returns the pods whose metadata changed, and tells the components.
-func (m *metadataWatch) locked(f func() (touched []string)) {
+func (m *metadataWatch) locked(f func() (touched []row.UID)) {
 	m.client.join.Lock()
 	defer m.client.join.Unlock()
 	touched := f()
@@ -63,38 +70,55 @@ func (m *metadataWatch) locked(f func() (touched []string)) {
 }
 
 func (m *metadataWatch) begin() {
-	m.locked(func() []string {
+	m.locked(func() []row.UID {
 		m.registry.BeginReplace()
 		return nil
 	})
 }
 
 func (m *metadataWatch) end() {
-	m.locked(m.registry.EndReplace)
 	m.client.join.Lock()
 	defer m.client.join.Unlock()
+	touched := m.registry.EndReplace()
+	for comp := range m.components {
+		if m.synced {
+			comp.apply(comp.state.Touch(touched))
+		} else {
+			comp.apply(comp.state.TouchAll())
+		}
+	}
 	m.synced = true
 	for comp := range m.components {
 		comp.markSynced()
 	}
 }
 
-func (m *metadataWatch) set(obj k8sruntime.Object) {
-	dwm, ok := obj.(*v1alpha1.DynamoWorkerMetadata)
-	if !ok {
-		return
-	}
-	o, err := compactMetadata(dwm) // outside the lock: most of the work is here
+func (m *metadataWatch) set(object string) (string, error) {
+	o, version, err := m.client.store.read(object) // outside the lock: most of the work is here
 	if err != nil {
-		m.client.log.Warn("unreadable worker metadata, the last readable one of the same pod counts", "name", dwm.Name, "error", err)
+		return "", err
 	}
-	m.locked(func() []string { return m.registry.Set(o) })
+	if err := wire.Check(o.Document); err != nil {
+		m.client.log.Warn("unreadable worker metadata, the last readable one of the same pod counts", "name", o.Name, "error", err)
+		o.Document = ""
+	}
+	m.locked(func() []row.UID {
+		touched := m.registry.Set(o)
+		if !m.synced {
+			return nil // nobody sees anything before everything was told: one look at all pods then
+		}
+		return touched
+	})
+	return version, nil
 }
 
-func (m *metadataWatch) remove(obj k8sruntime.Object) {
-	if dwm, ok := obj.(*v1alpha1.DynamoWorkerMetadata); ok {
-		m.locked(func() []string { return m.registry.Delete(dwm.Name) })
+func (m *metadataWatch) remove(object string) (string, error) {
+	o, version, err := m.client.store.read(object)
+	if err != nil {
+		return "", err
 	}
+	m.locked(func() []row.UID { return m.registry.Delete(o.Name) })
+	return version, nil
 }
 
 func (m *metadataWatch) contact(ok bool) {
@@ -118,29 +142,33 @@ func (c *Client) Metadata(ctx context.Context, id runtime.InstanceID) (*runtime.
 	if id.Namespace == "" {
 		id.Namespace = c.identity.PodNamespace
 	}
-	if m != nil && id.Namespace == c.identity.PodNamespace {
+	if m != nil && id.UID != "" && id.Namespace == c.identity.PodNamespace {
+		uid, _ := row.ParseUID(id.UID)
 		c.join.Lock()
-		known := m.registry.Lookup(id.PodName, id.UID)
+		known := m.registry.Lookup(id.PodName, uid)
 		c.join.Unlock()
 		if known != nil {
-			return known, nil
+			return &known.Metadata, nil
 		}
 	}
-	var dwm v1alpha1.DynamoWorkerMetadata
-	err := c.api.dynamo.Get().Namespace(id.Namespace).Resource(v1alpha1.Resource).Name(id.PodName).Do(ctx).Into(&dwm)
+	text, err := c.store.collection(c.api, id.Namespace).object(ctx, c.store.prefix+id.PodName)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, fmt.Errorf("metadata of %s: %w", id, runtime.ErrNotFound)
 	case err != nil:
 		return nil, fmt.Errorf("metadata of %s: %w", id, explain(err))
 	}
-	o, err := compactMetadata(&dwm)
-	if id.UID != "" && o.PodUID != id.UID {
+	o, _, err := c.store.read(text)
+	if err == nil && id.UID != "" && o.PodUID != id.UID {
 		return nil, fmt.Errorf("metadata of %s: %w: it belongs to another pod of that name (UID %s, not %s)",
 			id, runtime.ErrNotFound, o.PodUID, id.UID)
+	}
+	if err == nil {
+		err = wire.Check(o.Document)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("metadata of %s: %w", id, err)
 	}
-	return o.Metadata, nil
+	metadata := wire.Labelled("", o.Document)
+	return &metadata, nil
 }

@@ -81,7 +81,7 @@ func TestWorkerSuffixIsInTheEntriesAndNotInTheLabel(t *testing.T) {
 	c := newClient(t, s, func(c *kube.Config) { c.Identity.WorkerSuffix, c.Health = "abc", runtime.NewHealth() })
 	self, err := c.CreateInstance(t.Context(), registration())
 	require.NoError(t, err)
-	assert.Equal(t, "dynamo-abc", self.Endpoints[0].Namespace)
+	assert.Equal(t, "dynamo-abc", self.Endpoints()[0].Namespace)
 	_, ok := self.Endpoint("generate")
 	assert.True(t, ok)
 }

@@ -6,123 +6,168 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"unique"
+	"strings"
+
+	"github.com/dynawire/dynawire/pkg/runtime/internal/scan"
 )
 
-// ErrNotAnObject is Parse's for a document that carries nothing: null, absent, or no JSON object.
+// ErrNotAnObject says that a document carries nothing: null, absent, or no JSON object.
 var ErrNotAnObject = errors.New("not a JSON object")
 
-// The part of a document that all releases agree on are two maps of entries. A map that is null counts as empty.
-// event_channels and event_sources stay raw: 1.3 writes channel ids above 2^53, which no API server keeps.
-type (
-	endpointMap struct {
-		Entries map[string]json.RawMessage `json:"endpoints"`
-	}
-	modelMap struct {
-		Entries map[string]json.RawMessage `json:"model_cards"`
-	}
-)
-
-// entry is an element of either map. Readers take the values; the keys differ between releases.
-type entry struct {
-	Type       string          `json:"type"`
-	Namespace  string          `json:"namespace"`
-	Component  string          `json:"component"`
-	Endpoint   string          `json:"endpoint"`
-	InstanceID json.Number     `json:"instance_id"`
-	Transport  json.RawMessage `json:"transport"`
-	DeviceType string          `json:"device_type"`
-	Codec      string          `json:"request_plane_codec"`
-	Suffix     string          `json:"model_suffix"`
-	Card       json.RawMessage `json:"card_json"`
-}
-
-// Parse reads a document. It fails only where there is no document to speak of; an entry that it cannot read is left out
-// and stays in Raw. The result does not share memory with raw.
+// Parse reads a document from anywhere. It fails only where there is no document to speak of. The result does not share
+// memory with raw.
 func Parse(raw []byte) (*Metadata, error) {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, fmt.Errorf("discovery metadata: %w", ErrNotAnObject)
-	}
-	var doc endpointMap
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, fmt.Errorf("discovery metadata: %w", err)
-	}
-	m := &Metadata{Raw: bytes.Clone(raw)}
-	for _, r := range doc.Entries {
-		if e, ok := parseEntry(r, "Endpoint"); ok {
-			m.Endpoints = append(m.Endpoints, Endpoint{
-				// The same few names stand in every document of a component.
-				Namespace: intern(e.Namespace), Component: intern(e.Component), Name: intern(e.Endpoint),
-				InstanceID: exactID(e.InstanceID),
-				Transport:  parseTransport(e.Transport),
-				DeviceType: intern(e.DeviceType), Codec: intern(e.Codec),
-			})
+	if len(raw) > 0 && raw[0] == '{' {
+		if err := json.Unmarshal(raw, &struct{}{}); err != nil {
+			return nil, fmt.Errorf("discovery metadata: %w", err)
 		}
 	}
-	slices.SortFunc(m.Endpoints, func(a, b Endpoint) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Name, b.Name))
-	})
-	return m, nil
+	if err := Check(string(raw)); err != nil {
+		return nil, err
+	}
+	m := Labelled("", string(raw))
+	return &m, nil
 }
 
-// ModelCards reads the models out of the document, sorted by namespace, component, endpoint and suffix. It parses anew
-// each time: cards are most of a document, and few readers want them.
-func (m *Metadata) ModelCards() []ModelCard {
-	if m == nil {
-		return nil
+// Check says what is wrong with a document that an API server sent, and which is therefore well-formed JSON. The part of a
+// document that all releases agree on are two maps of entries; one that is null counts as empty.
+func Check(document string) error {
+	s := scan.New(document)
+	if s.Peek() != '{' {
+		return fmt.Errorf("discovery metadata: %w", ErrNotAnObject)
 	}
-	var doc modelMap
-	if json.Unmarshal(m.Raw, &doc) != nil {
-		return nil
+	for s.Enter('{'); s.More('}'); {
+		if s.Key() == "endpoints" {
+			if c := s.Peek(); c != '{' && c != 'n' {
+				return fmt.Errorf("discovery metadata: endpoints is no map of entries, but begins with %q", c)
+			}
+			return nil
+		}
+		s.Skip()
 	}
-	cards := make([]ModelCard, 0, len(doc.Entries))
-	for _, r := range doc.Entries {
-		if e, ok := parseEntry(r, "Model"); ok {
-			cards = append(cards, ModelCard{
-				Namespace: e.Namespace, Component: e.Component, Endpoint: e.Endpoint, Suffix: e.Suffix, Card: e.Card,
-			})
+	if !s.Done() {
+		return errors.New("discovery metadata: malformed JSON")
+	}
+	return nil
+}
+
+// topLevel returns the text of a top-level value; empty where there is none.
+func topLevel(document, key string) string {
+	if document == "" {
+		return ""
+	}
+	value := ""
+	s := scan.New(document)
+	for s.Enter('{'); s.More('}'); {
+		if s.Key() == key {
+			value = s.Raw()
+		} else {
+			s.Skip()
 		}
 	}
-	slices.SortFunc(cards, func(a, b ModelCard) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Component, b.Component),
-			cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Suffix, b.Suffix))
-	})
-	return cards
+	return value
 }
 
-func parseEntry(raw json.RawMessage, kind string) (entry, bool) {
-	var e entry
-	if err := json.Unmarshal(raw, &e); err != nil || e.Type != kind || e.Endpoint == "" {
-		return entry{}, false
+// entry is an element of either map. Readers take the values; the keys differ between releases. What is not looked into is
+// the JSON text; event_channels and event_sources are never looked into: 1.3 writes channel ids above 2^53, which no
+// API server keeps.
+type entry struct {
+	kind, namespace, component, endpoint string
+	instanceID                           uint64
+	transport, card                      string
+	deviceType, codec, suffix            string
+}
+
+// eachEntry calls f with the entries of one of the maps that can be read.
+func eachEntry(document, in string, f func(*entry)) {
+	m := topLevel(document, in)
+	if m == "" || m[0] != '{' {
+		return
 	}
-	return e, true
+	s := scan.New(m)
+	for s.Enter('{'); s.More('}'); {
+		s.Key()
+		if e := (entry{}); e.read(s.Raw()) && e.endpoint != "" {
+			f(&e)
+		}
+	}
+}
+
+func (e *entry) read(raw string) bool {
+	if raw == "" || raw[0] != '{' {
+		return false
+	}
+	s := scan.New(raw)
+	for s.Enter('{'); s.More('}'); {
+		switch s.Key() {
+		case "type":
+			e.kind = s.String()
+		case "namespace":
+			e.namespace = s.String()
+		case "component":
+			e.component = s.String()
+		case "endpoint":
+			e.endpoint = s.String()
+		case "instance_id":
+			e.instanceID = exactID(s.Raw())
+		case "transport":
+			e.transport = s.Raw()
+		case "device_type":
+			e.deviceType = s.String()
+		case "request_plane_codec":
+			e.codec = s.String()
+		case "model_suffix":
+			e.suffix = s.String()
+		case "card_json":
+			e.card = s.Raw()
+		default:
+			s.Skip()
+		}
+	}
+	return s.Done()
 }
 
 // parseTransport reads serde's externally tagged form: an object with one key, the kind.
-func parseTransport(raw json.RawMessage) Transport {
-	var tagged map[string]json.RawMessage
-	if json.Unmarshal(raw, &tagged) != nil || len(tagged) != 1 {
-		return Transport{Raw: bytes.Clone(raw)}
+func parseTransport(raw string) Transport {
+	if raw == "" {
+		return Transport{}
 	}
-	for kind, value := range tagged {
-		t := Transport{Kind: intern(kind)}
-		if json.Unmarshal(value, &t.Address) != nil {
-			t.Raw = value
+	if raw[0] != '{' {
+		return Transport{Raw: json.RawMessage(raw)}
+	}
+	var t Transport
+	kinds := 0
+	s := scan.New(raw)
+	for s.Enter('{'); s.More('}'); kinds++ {
+		t = Transport{Kind: s.Key()}
+		if s.Peek() == '"' {
+			t.Address = s.String()
+		} else {
+			t.Raw = json.RawMessage(s.Raw())
 		}
-		return t
 	}
-	return Transport{}
+	if kinds != 1 {
+		return Transport{Raw: json.RawMessage(raw)}
+	}
+	return t
 }
 
-func exactID(n json.Number) uint64 {
-	id, err := strconv.ParseUint(n.String(), 10, 64)
+// exactID reads a number, or one in quotes; 0 where it is none, or not exact for readers that use floats.
+func exactID(raw string) uint64 {
+	id, err := strconv.ParseUint(strings.Trim(raw, `"`), 10, 64)
 	if err != nil || id > MaxInstanceID {
 		return 0
 	}
 	return id
 }
 
-func intern(s string) string { return unique.Make(s).Value() }
+func compareEndpoints(a, b Endpoint) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Component, b.Component), cmp.Compare(a.Name, b.Name))
+}
+
+func compareCards(a, b ModelCard) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Component, b.Component),
+		cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Suffix, b.Suffix))
+}

@@ -3,7 +3,7 @@
 // It only reads and writes JSON.
 //
 // Dynamo's readers refuse a whole document for one entry of a kind that they do not know, so Encode writes nothing but
-// what every release since 1.0 reads. Parse is as tolerant as can be: what it does not know it leaves alone in Raw.
+// what every release since 1.0 reads. Metadata is as tolerant as can be: what it does not know it leaves alone in Raw.
 package wire
 
 import (
@@ -63,27 +63,4 @@ type ModelCard struct {
 	Suffix string `json:"suffix,omitempty"`
 	// Card is Dynamo's model deployment card.
 	Card json.RawMessage `json:"card"`
-}
-
-// Metadata is what an instance published about itself. It never changes: an instance that publishes anew gets another
-// one. The zero value is that of an instance that published nothing.
-type Metadata struct {
-	// Endpoints are sorted by namespace, component and name.
-	Endpoints []Endpoint
-	// Raw is the whole document as it was published.
-	Raw json.RawMessage
-}
-
-// Values is the registration's own object; nil where there is none (Dynamo's workers have none).
-func (m *Metadata) Values() json.RawMessage {
-	if m == nil {
-		return nil
-	}
-	var doc struct {
-		Values json.RawMessage `json:"dynawire.io/metadata"`
-	}
-	if json.Unmarshal(m.Raw, &doc) != nil {
-		return nil
-	}
-	return doc.Values
 }

@@ -42,6 +42,13 @@ type Server struct {
 	noStream bool
 	denied   map[string]bool // "verb resource"
 	requests map[string]int  // "verb resource"
+	initial  map[string]initialState
+}
+
+// initialState is what a watch begins with, encoded: the same for all watches until something changes.
+type initialState struct {
+	version uint64
+	frames  []byte
 }
 
 type change struct {
@@ -51,9 +58,11 @@ type change struct {
 }
 
 type watcher struct {
+	request             request
 	resource, namespace string
 	selector            labels.Selector
 	wake                chan struct{}
+	first               []byte
 	queue               []watch.Event
 	ended               bool
 }
@@ -61,21 +70,30 @@ type watcher struct {
 // New starts a server, which ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
+	s, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server that the caller closes.
+func Start() (*Server, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, discoveryv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("build scheme: %w", err)
 		}
 	}
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
 	s := &Server{
 		scheme: scheme, codecs: serializer.NewCodecFactory(scheme), version: 100,
 		objects: map[string]runtime.Object{}, watchers: map[*watcher]struct{}{},
-		denied: map[string]bool{}, requests: map[string]int{},
+		denied: map[string]bool{}, requests: map[string]int{}, initial: map[string]initialState{},
 	}
 	s.http = httptest.NewServer(s)
-	t.Cleanup(s.Close)
-	return s
+	return s, nil
 }
 
 // Close ends every watch and stops the server.
@@ -140,6 +158,13 @@ func (s *Server) Get(resource, namespace, name string) runtime.Object {
 	return s.objects[keyOf(resource, namespace, name)]
 }
 
+// All returns the objects of a namespace as stored, by name.
+func (s *Server) All(resource, namespace string) []runtime.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.matching(request{resource: resource, namespace: namespace}, labels.Everything())
+}
+
 func (s *Server) publish(resource string, ev watch.Event) {
 	s.history = append(s.history, change{s.version, resource, ev})
 	for w := range s.watchers {
@@ -155,6 +180,27 @@ func (s *Server) EndWatches() {
 		w.ended = true
 		w.notify()
 	}
+}
+
+// Bookmark tells every watch how far it has heard.
+func (s *Server) Bookmark() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
+		ev := s.bookmark(w.request)
+		if m, err := meta.Accessor(ev.Object); err == nil {
+			m.SetAnnotations(nil)
+		}
+		w.queue = append(w.queue, ev)
+		w.notify()
+	}
+}
+
+// Trim forgets what happened so far: only a watch that has heard of the last version, of whatever resource, can resume.
+func (s *Server) Trim() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history, s.oldest = nil, s.version
 }
 
 // Compact forgets the history: a watch that wants to resume is told to start over.

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -19,7 +20,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q request) {
 		s.fail(w, q, apierrors.NewBadRequest(err.Error()))
 		return
 	}
-	wr := &watcher{resource: q.resource, namespace: q.namespace, selector: selector, wake: make(chan struct{}, 1)}
+	wr := &watcher{request: q, resource: q.resource, namespace: q.namespace, selector: selector, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	switch initial := query.Get("sendInitialEvents") == "true"; {
 	case initial && s.noStream:
@@ -27,10 +28,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q request) {
 		s.fail(w, q, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
 		return
 	case initial:
-		for _, obj := range s.matching(q, selector) {
-			wr.queue = append(wr.queue, watch.Event{Type: watch.Added, Object: obj})
+		if wr.first, err = s.initialState(q, selector); err != nil {
+			s.mu.Unlock()
+			s.fail(w, q, apierrors.NewInternalError(err))
+			return
 		}
-		wr.queue = append(wr.queue, s.bookmark(q))
 	default:
 		s.resume(wr, query.Get("resourceVersion"))
 	}
@@ -55,9 +57,16 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q request) {
 		case <-wr.wake:
 		}
 		s.mu.Lock()
-		queue, ended := wr.queue, wr.ended
-		wr.queue = nil
+		first, queue, ended := wr.first, wr.queue, wr.ended
+		wr.first, wr.queue = nil, nil
 		s.mu.Unlock()
+		for len(first) > 0 { // in pieces, so that the reader begins before it is all written
+			n := min(len(first), 64<<10)
+			if _, err := w.Write(first[:n]); err != nil {
+				return
+			}
+			first = first[n:]
+		}
 		for _, ev := range queue {
 			b, err := s.frame(q, ev)
 			if err != nil {
@@ -72,6 +81,28 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q request) {
 			return
 		}
 	}
+}
+
+// initialState encodes all that matches and the mark behind it. Called with mu held.
+func (s *Server) initialState(q request, selector labels.Selector) ([]byte, error) {
+	key := fmt.Sprint(q.resource, " ", q.namespace, " ", selector, " ", q.protobuf)
+	if known, ok := s.initial[key]; ok && known.version == s.version {
+		return known.frames, nil
+	}
+	var frames []byte
+	for _, obj := range s.matching(q, selector) {
+		frame, err := s.frame(q, watch.Event{Type: watch.Added, Object: obj})
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, frame...)
+	}
+	mark, err := s.frame(q, s.bookmark(q))
+	if err != nil {
+		return nil, err
+	}
+	s.initial[key] = initialState{s.version, append(frames, mark...)}
+	return s.initial[key].frames, nil
 }
 
 // resume queues what happened since that version, or the news that nobody remembers. Called with mu held.
@@ -94,6 +125,7 @@ func (s *Server) resume(wr *watcher, version string) {
 func (s *Server) bookmark(q request) watch.Event {
 	obj, err := s.scheme.New(q.gv.WithKind(map[string]string{
 		"endpointslices": "EndpointSlice", "dynamoworkermetadatas": "DynamoWorkerMetadata", "pods": "Pod",
+		"configmaps": "ConfigMap",
 	}[q.resource]))
 	if err != nil {
 		obj = &metav1.Status{}

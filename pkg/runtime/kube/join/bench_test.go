@@ -8,13 +8,12 @@ import (
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
-	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
 const perSlice = 100 // the controller's default
 
 // fleet is a component of n ready pods with metadata like this library's workers write.
-func fleet(b *testing.B, n int) (*fixture, []join.Slice) {
+func fleet(n int) (*fixture, []join.Slice) {
 	f := newFixture()
 	var slices []join.Slice
 	for i := range n {
@@ -29,11 +28,7 @@ func fleet(b *testing.B, n int) (*fixture, []join.Slice) {
 		})
 		data := fmt.Sprintf(`{"endpoints":{"dynamo/backend/generate/%[1]x":{"type":"Endpoint","namespace":"dynamo","component":"backend",`+
 			`"endpoint":"generate","instance_id":%[1]d,"transport":{"tcp":"10.0.0.1:41235/%[1]x/generate"}}},"model_cards":{},"event_channels":{}}`, i)
-		metadata, err := wire.Parse([]byte(data))
-		if err != nil {
-			b.Fatal(err)
-		}
-		f.registry.Set(join.Object{Name: name, UID: "cr-" + uid, PodUID: uid, Metadata: metadata})
+		f.registry.Set(join.Object{Name: name, UID: "cr-" + uid, PodUID: uid, Document: data})
 	}
 	return f, slices
 }
@@ -42,7 +37,7 @@ func fleet(b *testing.B, n int) (*fixture, []join.Slice) {
 func BenchmarkFlip(b *testing.B) {
 	for _, n := range []int{1000, 20_000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
-			f, slices := fleet(b, n)
+			f, slices := fleet(n)
 			for _, s := range slices {
 				f.SetSlice(s)
 			}
@@ -78,7 +73,7 @@ func BenchmarkSync(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		f, slices := fleet(b, n)
+		f, slices := fleet(n)
 		table := runtime.NewTable(nil)
 		sub, err := table.Subscribe(nil)
 		if err != nil {
@@ -103,7 +98,7 @@ func BenchmarkMemory(b *testing.B) {
 		return m.HeapAlloc
 	}
 	for b.Loop() {
-		f, slices := fleet(b, n)
+		f, slices := fleet(n)
 		before := heap()
 		table := runtime.NewTable(nil)
 		for _, s := range slices {

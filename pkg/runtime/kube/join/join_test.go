@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/internal/row"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/join"
 )
 
@@ -26,7 +27,7 @@ func newFixture() *fixture {
 // owned gives pods their metadata.
 func (f *fixture) owned(podUIDs ...[2]string) *fixture {
 	for _, p := range podUIDs {
-		f.registry.Set(join.Object{Name: p[0], UID: "cr-" + p[1], PodUID: p[1], Metadata: &runtime.Metadata{}})
+		f.registry.Set(join.Object{Name: p[0], UID: "cr-" + p[1], PodUID: p[1], Document: "{}"})
 	}
 	return f
 }
@@ -52,10 +53,10 @@ func brief(changes []runtime.Change) []string {
 		switch {
 		case c.Removed:
 			what = "gone"
-		case c.Instance.Ready:
+		case c.State().Ready:
 			what = "ready"
 		}
-		out = append(out, c.Instance.ID.UID+" "+what)
+		out = append(out, c.State().ID.UID+" "+what)
 	}
 	return out
 }
@@ -63,17 +64,17 @@ func brief(changes []runtime.Change) []string {
 func TestInstanceIsEndpointAndMetadata(t *testing.T) {
 	f := newFixture()
 	assert.Empty(t, f.slice("s", ready("p", "1", "10.0.0.1")))
-	touched := f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "other", Metadata: &runtime.Metadata{}})
+	touched := f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "other", Document: "{}"})
 	assert.Empty(t, f.Touch(touched), "another pod of that name")
-	changes := f.Touch(f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "1", Metadata: &runtime.Metadata{}}))
+	changes := f.Touch(f.registry.Set(join.Object{Name: "p", UID: "cr", PodUID: "1", Document: "{}"}))
 	require.Len(t, changes, 1)
-	i := changes[0].Instance
+	i := changes[0].State()
 	assert.Equal(t, runtime.InstanceID{Namespace: "llm", PodName: "p", UID: "1"}, i.ID)
 	assert.Equal(t, "dynamo", i.Namespace)
 	assert.Equal(t, "backend", i.Component)
 	assert.True(t, i.Ready)
 	assert.Equal(t, []string{"1 gone"}, brief(f.Touch(f.registry.Delete("p"))), "without metadata it is gone at once")
-	assert.Empty(t, f.Touch([]string{"unknown"}))
+	assert.Empty(t, f.Touch([]row.UID{{}}))
 }
 
 func TestReadinessOfAnEndpoint(t *testing.T) {
@@ -134,12 +135,27 @@ func TestDualStackIsOneInstance(t *testing.T) {
 	f.slice("six", v6)
 	changes := f.slice("four", v4)
 	require.Len(t, changes, 1)
-	assert.Equal(t, []netip.Addr{v4.Address, v6.Address}, changes[0].Instance.Addresses)
+	assert.Equal(t, []netip.Addr{v4.Address, v6.Address}, changes[0].State().Addresses)
 	assert.Equal(t, []string{"1 not ready"}, brief(f.slice("four", unready(v4))), "either family's slice may be the first to know")
 	assert.Empty(t, f.slice("six", unready(v6)))
-	changes = f.DeleteSlice("six")
+
+	assert.Empty(t, f.DeleteSlice("six"), "an address that vanishes is held back like a pod that does")
+	assert.Equal(t, []string{"1 ready"}, brief(f.slice("four", v4)), "what else is said counts")
+	assert.Empty(t, f.slice("six", v6), "it is back")
+	assert.Empty(t, f.Expire(f.Missing()))
+
+	assert.Empty(t, f.DeleteSlice("six"))
+	changes = f.Expire(f.Missing())
 	require.Len(t, changes, 1)
-	assert.Equal(t, []netip.Addr{v4.Address}, changes[0].Instance.Addresses)
+	assert.Equal(t, []netip.Addr{v4.Address}, changes[0].State().Addresses)
+	assert.Empty(t, f.Expire(f.Missing()))
+
+	changes = f.slice("six", v6)
+	require.Len(t, changes, 1)
+	assert.Equal(t, []netip.Addr{v4.Address, v6.Address}, changes[0].State().Addresses)
+	assert.Empty(t, f.DeleteSlice("four"))
+	assert.Empty(t, f.DeleteSlice("six"), "the other one went too")
+	assert.Equal(t, []string{"1 gone"}, brief(f.Expire(f.Missing())))
 }
 
 func TestNewAddressReplacesTheOld(t *testing.T) {
@@ -147,7 +163,7 @@ func TestNewAddressReplacesTheOld(t *testing.T) {
 	f.slice("a", ready("p", "1", "10.0.0.1"))
 	changes := f.slice("b", ready("p", "1", "10.0.0.2"))
 	require.Len(t, changes, 1)
-	assert.Equal(t, []netip.Addr{netip.MustParseAddr("10.0.0.2")}, changes[0].Instance.Addresses)
+	assert.Equal(t, []netip.Addr{netip.MustParseAddr("10.0.0.2")}, changes[0].State().Addresses)
 }
 
 func TestRecycledSliceName(t *testing.T) {
@@ -185,7 +201,7 @@ func TestPodOfTheSameNameEndsTheWait(t *testing.T) {
 	f := newFixture().owned([2]string{"p", "1"})
 	f.slice("s", ready("p", "1", "10.0.0.1"))
 	assert.Equal(t, []string{"1 gone"}, brief(f.slice("s", ready("p", "2", "10.0.0.1"))), "changed in place")
-	touched := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Metadata: &runtime.Metadata{}})
+	touched := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Document: "{}"})
 	assert.Equal(t, []string{"2 ready"}, brief(f.Touch(touched)))
 }
 
@@ -193,7 +209,7 @@ func TestTwoPodsOfANameAreToldApartByTheMetadata(t *testing.T) {
 	f := newFixture().owned([2]string{"p", "1"})
 	f.slice("a", ready("p", "1", "10.0.0.1"))
 	assert.Empty(t, f.slice("b", ready("p", "2", "10.0.0.2")), "a is stale, but who knows")
-	touched := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Metadata: &runtime.Metadata{}})
+	touched := f.registry.Set(join.Object{Name: "p", UID: "cr-2", PodUID: "2", Document: "{}"})
 	assert.Equal(t, []string{"1 gone", "2 ready"}, brief(f.Touch(touched)), "in this order")
 }
 
@@ -216,33 +232,59 @@ func TestEndpointsWithoutPodAreLeftOut(t *testing.T) {
 
 func TestRegistryKeepsTheLastValidOfTheSameObject(t *testing.T) {
 	r := join.NewRegistry()
-	doc := func(text string) *runtime.Metadata { return &runtime.Metadata{Raw: []byte(text)} }
-	set := func(uid, pod string, m *runtime.Metadata) []string {
-		return r.Set(join.Object{Name: "p", UID: uid, PodUID: pod, Metadata: m})
+	const one, two = "4d8e4a56-fdbd-4ca8-bb3c-98062c411a5a", "uid-2"
+	set := func(uid, pod, document string) []string {
+		return texts(r.Set(join.Object{Name: "p", UID: uid, PodUID: pod, Document: document}))
 	}
-	valid := doc(`{"a":1}`)
-	assert.Equal(t, []string{"1"}, set("cr", "1", valid))
-	assert.Same(t, valid, r.Lookup("p", "1"))
-	assert.Empty(t, set("cr", "1", nil), "unreadable")
-	assert.Same(t, valid, r.Lookup("p", "1"))
-	assert.Empty(t, set("cr", "1", doc(`{"a":1}`)), "the same again")
-	assert.Same(t, valid, r.Lookup("p", "1"))
-	assert.Equal(t, []string{"1"}, set("cr", "1", doc(`{"a":2}`)))
+	lookup := func(pod string) string {
+		uid, _ := row.ParseUID(pod)
+		if self := r.Lookup("p", uid); self != nil {
+			return string(self.Metadata.Raw())
+		}
+		return ""
+	}
+	valid := `{"a":1}`
+	assert.Equal(t, texts(uids(one)), set("cr", one, valid))
+	assert.Equal(t, valid, lookup(one))
+	assert.Empty(t, set("cr", one, ""), "unreadable")
+	assert.Equal(t, valid, lookup(one))
+	assert.Empty(t, set("cr", one, valid), "the same again")
+	assert.Equal(t, texts(uids(one)), set("cr", one, `{"a":2}`))
 
-	assert.Equal(t, []string{"1"}, set("cr-2", "1", nil), "another object starts from nothing")
-	assert.Nil(t, r.Lookup("p", "1"))
-	set("cr-2", "1", valid)
-	assert.Equal(t, []string{"1", "2"}, set("cr-2", "2", valid), "who lost it comes first")
-	assert.Nil(t, r.Lookup("p", "1"))
-	assert.Nil(t, r.Lookup("p", ""))
-	assert.Equal(t, []string{"2"}, r.Delete("p"))
+	assert.Equal(t, texts(uids(one)), set("cr-2", one, ""), "another object starts from nothing")
+	assert.Empty(t, lookup(one))
+	set("cr-2", one, valid)
+	assert.Equal(t, texts(uids(one, two)), set("cr-2", two, valid), "who lost it comes first")
+	assert.Empty(t, lookup(one))
+	assert.Empty(t, lookup(""))
+	assert.Equal(t, texts(uids(two)), texts(r.Delete("p")))
 	assert.Empty(t, r.Delete("p"))
+
+	assert.Empty(t, set("cr", "", valid), "nobody's")
+	assert.Empty(t, lookup(""))
+}
+
+func uids(all ...string) []row.UID {
+	var out []row.UID
+	for _, text := range all {
+		uid, _ := row.ParseUID(text)
+		out = append(out, uid)
+	}
+	return out
+}
+
+func texts(all []row.UID) []string {
+	var out []string
+	for _, uid := range all {
+		out = append(out, uid.String())
+	}
+	return out
 }
 
 func TestRegistryReplace(t *testing.T) {
 	r := join.NewRegistry()
 	set := func(i int) {
-		r.Set(join.Object{Name: fmt.Sprint(i), UID: "cr", PodUID: fmt.Sprintf("uid-%d", i), Metadata: &runtime.Metadata{}})
+		r.Set(join.Object{Name: fmt.Sprint(i), UID: "cr", PodUID: fmt.Sprintf("uid-%d", i), Document: "{}"})
 	}
 	for i := range 3 {
 		set(i)
@@ -250,6 +292,6 @@ func TestRegistryReplace(t *testing.T) {
 	r.BeginReplace()
 	set(0)
 	set(1)
-	assert.Equal(t, []string{"uid-2"}, r.EndReplace())
+	assert.Equal(t, uids("uid-2"), r.EndReplace())
 	assert.Empty(t, r.EndReplace())
 }

@@ -1,12 +1,11 @@
 package join
 
 import (
-	"bytes"
-
+	"github.com/dynawire/dynawire/pkg/runtime/internal/row"
 	"github.com/dynawire/dynawire/pkg/runtime/wire"
 )
 
-// Object is what matters of one DynamoWorkerMetadata.
+// Object is what matters of one DynamoWorkerMetadata. Its strings are not kept.
 type Object struct {
 	// Name is the pod's name: that is what a worker names its object.
 	Name string
@@ -14,49 +13,45 @@ type Object struct {
 	UID string
 	// PodUID is that of the first owner that is a pod; empty where there is none, and then it joins nothing.
 	PodUID string
-	// Metadata is spec.data, read; nil where it cannot be read.
-	Metadata *wire.Metadata
+	// Document is spec.data; empty where it cannot be read.
+	Document string
 }
 
 // Registry holds the metadata of a Kubernetes namespace. The States of all components look into the same one. It is not
 // safe for concurrent use.
 type Registry struct {
-	records    map[string]*record // by name
-	generation uint64
+	records    row.Index[string, row.Self]
+	generation uint16
 	sweeping   bool
-}
-
-type record struct {
-	uid, podUID string
-	generation  uint64
-	metadata    *wire.Metadata
+	pile       *wire.Pile // while everything is told
 }
 
 // NewRegistry returns an empty registry.
-func NewRegistry() *Registry { return &Registry{records: map[string]*record{}} }
+func NewRegistry() *Registry { return &Registry{records: row.ByName()} }
 
-// Set takes an object as it is now. It returns the pod UIDs whose metadata is another one than before, those that lost it
+// Set takes an object as it is now. It returns the pods whose metadata is another one than before, those that lost it
 // first; States that know them must be Touched. Where the metadata cannot be read, or is what it was, the last that could
 // be read of the same object and owner stays.
-func (r *Registry) Set(o Object) (touched []string) {
-	old := r.records[o.Name]
-	next := &record{uid: o.UID, podUID: o.PodUID, generation: r.generation, metadata: o.Metadata}
-	if old != nil && old.uid == o.UID && old.podUID == o.PodUID && sameMetadata(old.metadata, o.Metadata) {
-		next.metadata = old.metadata
+func (r *Registry) Set(o Object) (touched []row.UID) {
+	old := r.records.Get(o.Name)
+	owner, _ := row.ParseUID(o.PodUID)
+	sum := row.Sum(o.UID)
+	if old != nil && old.Sum == sum && old.UID() == owner &&
+		(o.Document == "" || old.Metadata.Publishes(o.Document)) {
+		// Most writes of an object change its managedFields only, or nothing.
+		old.Generation = r.generation
+		return nil
 	}
-	r.records[o.Name] = next
+	next := row.NewSelf(o.Name, o.PodUID, o.Document, r.pile)
+	next.Sum, next.Generation = sum, r.generation
+	r.records.Put(next)
 	return changed(old, next)
 }
 
-// sameMetadata says whether there is nothing new: most writes of an object change its managedFields only, or nothing.
-func sameMetadata(old, next *wire.Metadata) bool {
-	return next == nil || old != nil && bytes.Equal(old.Raw, next.Raw)
-}
-
-// Delete takes an object away and returns the pod UIDs that lost their metadata.
-func (r *Registry) Delete(name string) (touched []string) {
-	old := r.records[name]
-	delete(r.records, name)
+// Delete takes an object away and returns the pods that lost their metadata.
+func (r *Registry) Delete(name string) (touched []row.UID) {
+	old := r.records.Get(name)
+	r.records.Delete(name)
 	return changed(old, nil)
 }
 
@@ -64,40 +59,51 @@ func (r *Registry) Delete(name string) (touched []string) {
 func (r *Registry) BeginReplace() {
 	r.generation++
 	r.sweeping = true
+	r.pile = &wire.Pile{}
 }
 
-// EndReplace deletes what was not Set since BeginReplace and returns the pod UIDs that lost their metadata.
-func (r *Registry) EndReplace() (touched []string) {
+// EndReplace deletes what was not Set since BeginReplace and returns the pods that lost their metadata.
+func (r *Registry) EndReplace() (touched []row.UID) {
 	if !r.sweeping {
 		return nil
 	}
-	r.sweeping = false
-	for name, rec := range r.records {
-		if rec.generation != r.generation {
-			touched = append(touched, r.Delete(name)...)
+	r.sweeping, r.pile = false, nil
+	var gone []string
+	for self := range r.records.All() {
+		if self.Generation != r.generation {
+			gone = append(gone, self.Name())
 		}
+	}
+	for _, name := range gone {
+		touched = append(touched, r.Delete(name)...)
 	}
 	return touched
 }
 
-// Lookup returns the metadata that belongs to that very pod, or nil.
-func (r *Registry) Lookup(podName, podUID string) *wire.Metadata {
-	rec := r.records[podName]
-	if rec == nil || rec.podUID == "" || rec.podUID != podUID {
+// Lookup returns what the pod published if that very pod did, or nil.
+func (r *Registry) Lookup(podName string, pod row.UID) *row.Self {
+	self := r.records.Get(podName)
+	if !published(self) || self.UID() != pod {
 		return nil
 	}
-	return rec.metadata
+	return self
 }
 
-func changed(old, next *record) []string {
-	var touched []string
-	if old != nil && old.podUID != "" && old.metadata != nil && (next == nil || next.podUID != old.podUID) {
-		touched = append(touched, old.podUID)
+// published says whether there is a document with an owner.
+func published(self *row.Self) bool {
+	return self != nil && !self.Metadata.Publishes("") && self.UID() != nobody
+}
+
+// nobody is the owner of an object without one.
+var nobody, _ = row.ParseUID("")
+
+func changed(old, next *row.Self) []row.UID {
+	var touched []row.UID
+	if published(old) && (next == nil || next.UID() != old.UID()) {
+		touched = append(touched, old.UID())
 	}
-	if next != nil && next.podUID != "" {
-		if old == nil || old.podUID != next.podUID || old.metadata != next.metadata {
-			touched = append(touched, next.podUID)
-		}
+	if next != nil && next.UID() != nobody && (published(next) || published(old) && old.UID() == next.UID()) {
+		touched = append(touched, next.UID())
 	}
 	return touched
 }
