@@ -125,7 +125,7 @@ func isPod(r *review.Head) bool { return r.Kind.Kind == "Pod" && r.Kind.Group ==
 
 // podOf is the pod of a request, in the request's namespace whatever the object says.
 func podOf(r *review.Head, p *pod.Pod) *pod.Pod {
-	if p != nil && p.Metadata.Namespace == "" {
+	if p != nil {
 		p.Metadata.Namespace = r.Namespace
 	}
 	return p

@@ -51,6 +51,7 @@ func (a *Admission) validateWorkload(ctx context.Context, r *review.Request[json
 		if err != nil {
 			return answer{}, badObject(&r.Head, fmt.Errorf("%s: %w", t.Prefix, err))
 		}
+		p.Metadata.Name = "" // a template's counts for nothing
 		j.findings = append(j.findings, validate.Template(podOf(&r.Head, p), ns.Settings, t.Prefix)...)
 	}
 	return a.conclude(j, ns), nil

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/dynawire/dynawire/internal/admission"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
@@ -177,4 +178,22 @@ func TestTemplateThatCannotBeReadIsTheCallersFault(t *testing.T) {
 	w := post(newAdmission(t).ValidateWorkloads(), "application/json", string(reviewOf(t, requestAbout(odd))))
 	assert.Equal(t, http.StatusBadRequest, w.Code)
 	assert.Contains(t, w.Body.String(), "LeaderWorkerSet w: spec.leaderWorkerTemplate.workerTemplate.")
+}
+
+// Pods are made in the namespace of their workload, under names of their own, whatever the template says.
+func TestTemplateIsReadInItsWorkloadsNamespace(t *testing.T) {
+	d := deployment(mocker(func(p *corev1.Pod) {
+		p.Labels[wiring.LabelNamespace] = "llm"
+		p.Spec.Containers[0].Env = []corev1.EnvVar{
+			{Name: "K8S", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}},
+			{Name: "DYN_NAMESPACE", Value: "$(K8S)"},
+		}
+	}))
+	d.Spec.Template.Namespace = "elsewhere"
+	got := ask(t, newAdmission(t).Hooks()[admission.ValidateWorkloadsPath], requestAbout(d))
+	assert.Empty(t, got.Warnings)
+	d.Spec.Template.Labels[wiring.LabelNamespace] = "elsewhere"
+	got = ask(t, newAdmission(t).Hooks()[admission.ValidateWorkloadsPath], requestAbout(d))
+	require.Len(t, got.Warnings, 1)
+	assert.Contains(t, got.Warnings[0], "[namespace-mismatch]")
 }
