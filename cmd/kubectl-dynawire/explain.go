@@ -28,7 +28,7 @@ What an object does not say is null.`,
 		Example: `  kubectl dynawire explain -f worker.yaml
   kubectl get deployments -o yaml | kubectl dynawire explain -f - -o json
   kubectl dynawire explain -R -f deploy/ --exit-code   # for CI: 1 if something would be refused`,
-		Args: cobra.NoArgs,
+		Args: noFiles,
 		RunE: func(c *cobra.Command, _ []string) error {
 			entries, err := in.explain(c.InOrStdin())
 			if err != nil {

@@ -1,5 +1,5 @@
-// Kubectl-dynawire is dynawire's command line: it wires manifests as the webhook wires pods, takes the wiring out again, and
-// explains what it knows. It needs no cluster. As kubectl-dynawire on the PATH it is "kubectl dynawire".
+// Kubectl-dynawire is dynawire's command line: it wires manifests as the webhook wires pods, takes the wiring out again, explains
+// what it knows, judges manifests and clusters, and looks at what runs. As kubectl-dynawire on the PATH it is "kubectl dynawire".
 package main
 
 import (
@@ -15,13 +15,13 @@ var version = "dev"
 // The exit codes.
 const (
 	exitOK = 0
-	// exitFound is only for --exit-code.
+	// exitFound is for --exit-code, and what check fails on.
 	exitFound = 1
 	// exitFailed: wrong usage, or input that cannot be read.
 	exitFailed = 2
 )
 
-// errFound ends a command that found what --exit-code asks for. It has nothing to say.
+// errFound ends a command that found what it was asked for. It has nothing to say.
 var errFound = errors.New("found")
 
 func main() {

@@ -31,7 +31,7 @@ type transformed struct {
 }
 
 func (t *transformation) command(c *cobra.Command) *cobra.Command {
-	c.Args = cobra.NoArgs
+	c.Args = noFiles
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return t.run(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 	}

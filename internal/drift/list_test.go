@@ -112,12 +112,12 @@ func TestModels(t *testing.T) {
 			return http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
 		}
 		return http.StatusOK, `{"metadata":{},"items":[{"metadata":{"ownerReferences":[{"kind":"Pod","uid":"u"}]},"spec":{"data":{"endpoints":{},
-			"model_cards":{"k":{"type":"Model","namespace":"dynamo","component":"backend","endpoint":"generate","card_json":{"display_name":"qwen"}},
+			"model_cards":{"k":{"type":"Model","namespace":"dynamo","component":"backend","endpoint":"generate","card_json":{"display_name":"qwen","source_path":"/m"}},
 			"l":{"type":"Model","namespace":"dynamo","component":"backend","endpoint":"generate","model_suffix":"lora","card_json":{"display_name":"adapter"}}}}}},
 			{"metadata":{},"spec":{"data":null}}]}`
 	})}
 	known := published{}
 	require.NoError(t, api.Models(t.Context(), "llm", known.add))
-	assert.Equal(t, published{"u": {"dynamo.backend.generate": "qwen"}}, known)
+	assert.Equal(t, published{"u": {"dynamo.backend.generate": {"qwen", "/m"}}}, known)
 	require.NoError(t, api.Models(t.Context(), "elsewhere", known.add), "without the CRD there is nothing")
 }

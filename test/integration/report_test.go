@@ -35,8 +35,8 @@ import (
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-// beforeReports is what a client was told of Reports before their CRD was there.
-var beforeReports error
+// errBeforeReports is what a client was told of Reports before their CRD was there.
+var errBeforeReports error
 
 // installReports installs the CRD as docs/audit.md says, and waits until it is served.
 func installReports() error {
@@ -44,7 +44,7 @@ func installReports() error {
 	if err != nil {
 		return err
 	}
-	_, beforeReports = reports.Get(context.Background(), "default", report.Admission)
+	_, errBeforeReports = reports.Get(context.Background(), "default", report.Admission)
 	dir, err := os.MkdirTemp("", "dynawire-reports-")
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func reported(t require.TestingT, namespace string) []report.Entry {
 
 func TestClientsAreToldWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	require.ErrorIs(t, beforeReports, store.ErrNotInstalled)
+	require.ErrorIs(t, errBeforeReports, store.ErrNotInstalled)
 	reports, err := newStore(config)
 	require.NoError(t, err)
 	_, err = reports.Create(t.Context(), report.New("no-such-namespace", report.Admission))

@@ -14,8 +14,7 @@ import (
 	"github.com/dynawire/dynawire/internal/cli/manifest"
 )
 
-// Apply applies patch operations to a tree without aliases. Parents of an added member that are absent are created.
-// What it adds has no lines.
+// Apply applies patch operations to a tree without aliases. What it adds has no lines.
 func Apply(root *yaml.Node, patch []jsonpatch.Operation) error {
 	for i := range patch {
 		o := &patch[i]
@@ -55,12 +54,12 @@ func apply(root *yaml.Node, o *jsonpatch.Operation) error {
 	return fmt.Errorf("the parent is neither an object nor a list")
 }
 
-// unescape reads a part of a JSON pointer (RFC 6901).
-func unescape(key string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(key)
-}
+// escapes are those of a JSON pointer (RFC 6901).
+var escapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// step goes down one level; a member that is absent or null becomes an empty object.
+func unescape(key string) string { return escapes.Replace(key) }
+
+// step goes down one level.
 func step(n *yaml.Node, key string) (*yaml.Node, error) {
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -70,12 +69,10 @@ func step(n *yaml.Node, key string) (*yaml.Node, error) {
 		}
 		return n.Content[i], nil
 	case yaml.MappingNode:
-		child := manifest.Get(n, key)
-		if child == nil || child.Kind == yaml.ScalarNode && child.ShortTag() == "!!null" {
-			child = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-			set(n, key, child)
+		if child := manifest.Get(n, key); child != nil {
+			return child, nil
 		}
-		return child, nil
+		return nil, fmt.Errorf("no member %s", key)
 	}
 	return nil, fmt.Errorf("%s is below a scalar", key)
 }
@@ -102,6 +99,7 @@ func set(n *yaml.Node, key string, value *yaml.Node) {
 		}
 		if old := n.Content[i+1]; old.Kind == yaml.ScalarNode && value.Kind == yaml.ScalarNode && old.ShortTag() != "!!null" {
 			old.Value, old.Tag = value.Value, value.Tag // where it stands, with its comments
+			old.Style |= value.Style
 			return
 		}
 		n.Content[i+1] = value

@@ -25,13 +25,13 @@ func TestAdd(t *testing.T) {
 	}{
 		"at the end of a mapping":     {"a:\n  b: 1\n# c\nc: 2\n", []jsonpatch.Operation{add("/a/x", "true")}, "a:\n  b: 1\n  x: \"true\"\n# c\nc: 2\n"},
 		"in an item":                  {"a:\n- b: 1\n- c: 2\n", []jsonpatch.Operation{add("/a/0/x", 5)}, "a:\n- b: 1\n  x: 5\n- c: 2\n"},
-		"in front, one after another": {"a: # all\n  # b\n  - b\n", []jsonpatch.Operation{add("/a/0", "y"), add("/a/0", "x")}, "a: # all\n  - x\n  - y\n  # b\n  - b\n"},
+		"in front, one after another": {"a: # all\n  # b\n  - b\n", []jsonpatch.Operation{add("/a/0", "y"), add("/a/0", "x")}, "a: # all\n  - x\n  - \"y\"\n  # b\n  - b\n"},
 		"at the end of a list":        {"a:\n- b\n# c\nc: 1\n", []jsonpatch.Operation{add("/a/-", object{"x": 1})}, "a:\n- b\n- x: 1\n# c\nc: 1\n"},
 		"behind a block text":         {"a:\n  b: |\n    x\n\n    # y\nc: 1\n", []jsonpatch.Operation{add("/a/x", 1)}, "a:\n  b: |\n    x\n\n    # y\n  x: 1\nc: 1\n"},
 		"behind a text with its end":  {"a:\n  b: |+\n    x\n\nc: 1\n", []jsonpatch.Operation{add("/a/x", 1)}, "a:\n  b: |+\n    x\n\n  x: 1\nc: 1\n"},
-		"an empty value":              {"a:\nb: 1 # b\n", []jsonpatch.Operation{add("/a/x", 1)}, "a:\n  x: 1\nb: 1 # b\n"},
-		"a null":                      {"a: null # a\nb: 1\n", []jsonpatch.Operation{add("/a/x/y", 1)}, "a: {x: {y: 1}} # a\nb: 1\n"},
-		"in braces":                   {"a: {b: '}', c: [1]} # a\n", []jsonpatch.Operation{add("/a/x", object{"y": "z"}), add("/a/c/0", 0)}, "a: {b: '}', c: [0, 1], x: {y: z}} # a\n"},
+		"an empty value":              {"a:\nb: 1 # b\n", []jsonpatch.Operation{add("/a", object{"x": 1})}, "a:\n  x: 1\nb: 1 # b\n"},
+		"a null":                      {"a: null # a\nb: 1\n", []jsonpatch.Operation{add("/a", object{"x": object{"y": 1}})}, "a: {x: {\"y\": 1}} # a\nb: 1\n"},
+		"in braces":                   {"a: {b: '}', c: [1]} # a\n", []jsonpatch.Operation{add("/a/x", object{"y": "z"}), add("/a/c/0", 0)}, "a: {b: '}', c: [0, 1], x: {\"y\": z}} # a\n"},
 		"in empty braces":             {"a: {}\nb: []\n", []jsonpatch.Operation{add("/a/x", 1), add("/b/0", 1)}, "a: {x: 1}\nb: [1]\n"},
 		"in braces over lines":        {"a: {\n  b: 1, # }\n  c: it's\n}\n", []jsonpatch.Operation{add("/a/x", 1)}, "a: {\n  b: 1, # }\n  c: it's, x: 1\n}\n"},
 		"a scalar anew":               {"a: \"b\" # c\nd: e\n", []jsonpatch.Operation{{Operation: "replace", Path: "/a", Value: "x"}}, "a: \"x\" # c\nd: e\n"},
@@ -60,10 +60,10 @@ func TestAdd(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	for _, o := range []jsonpatch.Operation{
-		add("/a/b/c", 1), add("/l/9", 1), add("/l/-1", 1), add("/l/9/x", 1), add("/l/x/y", 1),
+		add("/a/b/c", 1), add("/x/y", 1), add("/n/y", 1), add("/l/9", 1), add("/l/-1", 1), add("/l/9/x", 1), add("/l/x/y", 1),
 		{Operation: "remove", Path: "/a"}, {Operation: "replace", Path: "/l/0", Value: 1}, add("/a", func() {}),
 	} {
-		documents, err := manifest.Parse("f", []byte("a: {b: 1}\nl: [1]\n"))
+		documents, err := manifest.Parse("f", []byte("a: {b: 1}\nl: [1]\nn: null\n"))
 		require.NoError(t, err)
 		assert.Error(t, edit.Apply(documents[0].Object(), []jsonpatch.Operation{o}), o.Path)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dynawire/dynawire/internal/cli/manifest"
 	"github.com/dynawire/dynawire/internal/cli/namespace"
-	"github.com/dynawire/dynawire/internal/cli/workload"
+	"github.com/dynawire/dynawire/internal/cli/objects"
 	"github.com/dynawire/dynawire/pkg/identity"
 	"github.com/dynawire/dynawire/pkg/mutate"
 	"github.com/dynawire/dynawire/pkg/pod"
@@ -65,7 +65,7 @@ type How struct {
 
 // Document explains every object of a document, in order. account is what pods without one of their own are given.
 func Document(d *manifest.Document, namespaces *namespace.Namespaces, account string) ([]Entry, error) {
-	_, objects, err := workload.Open(d)
+	_, objects, err := objects.Open(d)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,14 @@ func Document(d *manifest.Document, namespaces *namespace.Namespaces, account st
 	return entries, nil
 }
 
-func skipped(o *workload.Object, why identity.Reason) Entry {
+func skipped(o *objects.Object, why identity.Reason) Entry {
 	return Entry{
 		Object: o.String(), Pod: Skipped, Reason: string(why),
 		Deny: []string{}, Warn: []string{}, Messages: []string{}, Patch: []jsonpatch.Operation{},
 	}
 }
 
-func template(o *workload.Object, t *workload.Template, p *pod.Pod, ns namespace.Namespace, account string) Entry {
+func template(o *objects.Object, t *objects.Template, p *pod.Pod, ns namespace.Namespace, account string) Entry {
 	result := mutate.Pod(p, mutate.Options{Namespace: ns.Settings, ServiceAccount: account})
 	e := skipped(o, result.Reason)
 	if result.Reason != identity.Wired {

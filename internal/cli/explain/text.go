@@ -74,12 +74,12 @@ func (e *Entry) source(v identity.Value) string {
 func additions(patch []jsonpatch.Operation) []string {
 	var places []string
 	added := map[string][]string{}
-	for i := range patch {
-		place, what := describe(&patch[i])
+	for _, o := range apart(patch) {
+		place, what := describe(&o)
 		if _, ok := added[place]; !ok {
 			places = append(places, place)
 		}
-		if patch[i].Path[strings.LastIndexByte(patch[i].Path, '/')+1:] == "0" {
+		if strings.HasSuffix(o.Path, "/0") {
 			added[place] = append([]string{what}, added[place]...) // each goes in front of the one before
 		} else {
 			added[place] = append(added[place], what)
@@ -90,6 +90,22 @@ func additions(patch []jsonpatch.Operation) []string {
 		lines = append(lines, place+": "+strings.Join(added[place], ", "))
 	}
 	return lines
+}
+
+// apart is the same patch, with the labels and the annotations of a template without metadata each on their own.
+func apart(patch []jsonpatch.Operation) []jsonpatch.Operation {
+	if len(patch) == 0 {
+		return nil
+	}
+	m, ok := patch[0].Value.(mutate.Metadata)
+	if !ok {
+		return patch
+	}
+	first := []jsonpatch.Operation{jsonpatch.NewOperation("add", "/metadata/labels", m.Labels)}
+	if annotations := compact(m.Annotations); annotations != "" {
+		first = append(first, jsonpatch.NewOperation("add", "/metadata/annotations", m.Annotations))
+	}
+	return append(first, patch[1:]...)
 }
 
 // describe is the place of an operation and what it puts there.

@@ -36,7 +36,11 @@ type File struct {
 // Read reads all files, in the order of their names and, within a directory, of its entries.
 func (f *Files) Read() ([]File, error) {
 	var files []File
-	for _, name := range f.Names {
+	stdin := slices.Index(f.Names, Stdin)
+	for i, name := range f.Names {
+		if name == Stdin && i != stdin {
+			return nil, errors.New(`"-", the standard input, is given twice: it can be read only once`)
+		}
 		names, err := f.list(name)
 		if err != nil {
 			return nil, err
@@ -56,10 +60,16 @@ func (f *Files) Read() ([]File, error) {
 	return files, nil
 }
 
+// kustomization is what kustomize names its own files.
+var kustomization = map[string]bool{"kustomization.yaml": true, "kustomization.yml": true}
+
 // list is the files that a name stands for.
 func (f *Files) list(name string) ([]string, error) {
 	if name == Stdin {
 		return []string{name}, nil
+	}
+	if name == "" {
+		return nil, errors.New(`a file name is empty: want a file, a directory, or "-" for standard input`)
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -69,12 +79,15 @@ func (f *Files) list(name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	var names []string
+	below := false
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return reason(path, err)
 		case entry.IsDir() && path != name && !f.Recursive:
+			below = true
 			return fs.SkipDir
+		case kustomization[entry.Name()]: // no object; kubectl apply -f stumbles over it
 		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))):
 			names = append(names, path)
 		}
@@ -82,6 +95,9 @@ func (f *Files) list(name string) ([]string, error) {
 	})
 	if err == nil && len(names) == 0 {
 		err = fmt.Errorf("%s: no .yaml, .yml or .json file in this directory", name)
+		if below {
+			err = fmt.Errorf("%w; -R reads those below it, too", err)
+		}
 	}
 	return names, err
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,11 +58,14 @@ func (d *Document) parseJSON() error {
 		e := &Error{File: d.File, Document: d.Number, Err: err}
 		if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			e.Line = d.Line + lineOf(d.Text, int(syntactic.ByteOffset)) - 1
+			if errors.Is(syntactic, jsontext.ErrDuplicateName) {
+				e.Err = fmt.Errorf("key %q is there twice; keep one of them", syntactic.JSONPointer.LastToken())
+			}
 		}
 		return e
 	}
 	if object.Kind != yaml.MappingNode {
-		return d.Errorf(object, "", "this is no Kubernetes object: want an object with apiVersion and kind")
+		return d.Errorf(object, "", "%s", notAnObject(object))
 	}
 	d.Root = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{object}}
 	return nil
@@ -125,7 +129,9 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 		_, err = r.dec.ReadToken()
 		return n, err
 	case '"':
-		n.Kind, n.Tag, n.Value = yaml.ScalarNode, "!!str", tok.String()
+		line := n.Line
+		n = stringNode(tok.String())
+		n.Line = line
 	case '0':
 		n.Kind, n.Tag, n.Value = yaml.ScalarNode, numberTag(tok.String()), tok.String()
 	case 'n':

@@ -57,13 +57,26 @@ func (e *Error) Error() string {
 // Unwrap is what is wrong there.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf is an error about a node of the document, or about the whole of it where n is nil.
+// Errorf is an error about a node of the document, or about the whole of it where n is nil. A NodeError among args knows
+// its place better.
 func (d *Document) Errorf(n *yaml.Node, object, format string, args ...any) error {
 	e := &Error{File: d.File, Document: d.Number, Object: object, Err: fmt.Errorf(format, args...)}
-	if n != nil && n.Line > 0 {
-		e.Line = d.Line + n.Line - 1
+	if inner, ok := errors.AsType[*NodeError](e.Err); ok {
+		n = inner.Node
 	}
+	e.Line = d.LineOf(n)
 	return e
+}
+
+// LineOf is the line of a node in the file; 0 where it is not known.
+func (d *Document) LineOf(n *yaml.Node) int {
+	switch {
+	case n == nil || n.Line == 0 && n.Alias == nil:
+		return 0
+	case n.Line == 0:
+		return d.LineOf(n.Alias) // see Expand
+	}
+	return d.Line + n.Line - 1
 }
 
 // Parse reads the documents of a file. What it does not take, it says where.

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/dynawire/dynawire/internal/cli/manifest"
 )
@@ -63,11 +65,13 @@ func TestRefused(t *testing.T) {
 		"not UTF-8":            {"kind: \xff", "f: document 1, line 1: this is no text"},
 		"UTF-16":               {"\xff\xfek\x00", "this is no text"},
 		"no mapping":           {"kind: A\n---\n- a\n", "f: document 2, line 3: this is no Kubernetes object"},
-		"a scalar":             {"hello", "f: document 1, line 1: this is no Kubernetes object"},
+		"a scalar":             {"hello", `f: document 1, line 1: this is no Kubernetes object: want one with apiVersion and kind, found "hello"`},
+		"a JSON list":          {`[{"kind": "A"}]`, `f: document 1, line 1: this is no Kubernetes object: want one with apiVersion and kind, found a list; put its objects between lines of "---"`},
+		"a tab":                {"kind: A\nspec:\n\ta: []\n", "f: document 1, line 3: found character that cannot start any token; the line is indented with a tab, want spaces"},
 		"broken":               {"kind: A\n---\na: b\n c: d\n", "f: document 2, line 4: "},
 		"unclosed":             {"{", "f: document 1"},
 		"a key twice":          {"a:\n  b: 1\n  b: 2\n", `f: document 1, line 3: key "b" is there twice`},
-		"a key twice in JSON":  {"{\"a\": 1,\n\"a\": 2}", "f: document 1, line 2: "},
+		"a key twice in JSON":  {"{\"a\": 1,\n\"a\": 2}", `f: document 1, line 2: key "a" is there twice; keep one of them`},
 		"a key that is a list": {"? [a]\n: b\n", "a key that is no string"},
 		"deep":                 {strings.Repeat("[", 600) + strings.Repeat("]", 600), "no Kubernetes object"},
 		"deep in a mapping":    {"a: " + strings.Repeat("[", 600) + strings.Repeat("]", 600), "nested more than 500 levels deep"},
@@ -132,6 +136,46 @@ func TestToJSON(t *testing.T) {
 	}
 }
 
+// What a scalar or a key is, is what it is for kubectl, which reads YAML 1.1.
+func TestScalarsAreKubectls(t *testing.T) {
+	for _, text := range []string{
+		"yes", "Yes", "YES", "y", "Y", "no", "n", "on", "On", "off", "OFF", "true", "True", "tRue", "yEs", "false", "'yes'", `"on"`, "|\n    yes", "!!str yes", "!!bool yes", "!!bool on",
+		"0777", "0o777", "0x1F", "0b101", "1_000", "1__0", "-0", "+1", "007", "08", "0_8", "1e3", "1E3", "1e+3", "-1.5e-3", "1.", ".5", "1.50", "+.5", "12e03", "0.1_0", "1:30", "190:20:30", "12345678901234567890", "123456789012345678901234567890",
+		"2001-01-01", "2001-12-14t21:59:43.10-05:00", "2001-12-14 21:59:43.10 -5", "~", "null", "Null", "''", "", "=", "<<", "!!int 5", "!!float 1", "!!str 5", "!!str", "0x", "0b2", "_1", "1_", "inf", ".Inf", "-.inf", ".NaN", "nan", "é", "a: b",
+		"!!binary aGk=", "!custom x", "!!timestamp 2001-01-01", "!!null x", "!!bool x", "!!int x",
+	} {
+		for _, document := range []string{"k: " + text + "\n", "l:\n- " + text + "\n", "? " + text + "\n: v\n"} {
+			assertKubectls(t, document)
+		}
+	}
+}
+
+// assertKubectls: where kubectl takes a text, its JSON is ours, or we refuse it.
+func assertKubectls(t *testing.T, text string) {
+	t.Helper()
+	want, kubectlErr := sigsyaml.YAMLToJSON([]byte(text))
+	got, err := toJSON([]byte(text))
+	if err != nil {
+		assert.Error(t, kubectlErr, "%q is refused: %v; for kubectl it is %s", text, err, want)
+		return
+	}
+	if assert.NoError(t, kubectlErr, "%q is taken as %s", text, got) {
+		assert.JSONEq(t, string(want), string(got), "%q", text)
+	}
+}
+
+func toJSON(data []byte) ([]byte, error) {
+	documents, err := manifest.Parse("f", data)
+	if err != nil || len(documents) != 1 || documents[0].Root == nil {
+		return nil, errors.Join(err, errors.New("no document"))
+	}
+	root, err := documents[0].Expand()
+	if err != nil {
+		return nil, err
+	}
+	return manifest.ToJSON(root.Content[0], "")
+}
+
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"b.yaml": "kind: B", "a.json": `{"kind": "A"}`, "c.txt": "\x00", "sub/d.YML": "kind: D"} {
@@ -157,6 +201,14 @@ func TestFiles(t *testing.T) {
 	assert.Equal(t, "S B", read(manifest.Files{Names: []string{"-", dir + "/b.yaml"}, Stdin: strings.NewReader("kind: S")}))
 	assert.Equal(t, dir+"/x: no such file or directory", read(manifest.Files{Names: []string{dir + "/x"}}))
 	assert.Contains(t, read(manifest.Files{Names: []string{t.TempDir()}}), "no .yaml, .yml or .json file")
+	above := t.TempDir()
+	require.NoError(t, os.Mkdir(above+"/x", 0o755))
+	require.NoError(t, os.WriteFile(above+"/kustomization.yaml", []byte("resources: []\n"), 0o644))
+	require.NoError(t, os.WriteFile(above+"/x/notes.md", []byte("\x00"), 0o644))
+	assert.Equal(t, above+": no .yaml, .yml or .json file in this directory; -R reads those below it, too", read(manifest.Files{Names: []string{above}}))
+	assert.Equal(t, above+": no .yaml, .yml or .json file in this directory", read(manifest.Files{Names: []string{above}, Recursive: true}))
+	assert.Contains(t, read(manifest.Files{Names: []string{"-", "-"}, Stdin: strings.NewReader("kind: S")}), "can be read only once")
+	assert.Contains(t, read(manifest.Files{Names: []string{""}}), "a file name is empty")
 	assert.Contains(t, read(manifest.Files{Names: []string{"-"}, Stdin: endless{}}), "larger than 64 MiB")
 }
 

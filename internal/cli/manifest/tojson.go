@@ -1,9 +1,7 @@
 package manifest
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
@@ -34,7 +32,7 @@ func (w *jsonWriter) value(n *yaml.Node, newline string) error {
 	case yaml.ScalarNode:
 		return w.scalar(n)
 	}
-	return fmt.Errorf("line %d: neither mapping, sequence nor scalar", n.Line)
+	return &NodeError{n, errors.New("neither mapping, sequence nor scalar")}
 }
 
 func (w *jsonWriter) list(n *yaml.Node, newline string, opening, closing byte) error {
@@ -55,7 +53,7 @@ func (w *jsonWriter) list(n *yaml.Node, newline string, opening, closing byte) e
 		}
 		var err error
 		if n.Kind == yaml.MappingNode && !isValue {
-			err = w.text(child.Value)
+			err = w.key(child)
 		} else {
 			err = w.value(child, inner)
 		}
@@ -70,36 +68,20 @@ func (w *jsonWriter) list(n *yaml.Node, newline string, opening, closing byte) e
 	return nil
 }
 
-func (w *jsonWriter) text(s string) (err error) {
-	w.out, err = jsontext.AppendQuote(w.out, s)
+func (w *jsonWriter) key(n *yaml.Node) error {
+	key, err := keyOf(n)
+	if err != nil {
+		return err
+	}
+	w.out, err = jsontext.AppendQuote(w.out, key)
 	return err
 }
 
 func (w *jsonWriter) scalar(n *yaml.Node) error {
-	switch n.ShortTag() {
-	case "!!null":
-		w.out = append(w.out, "null"...)
-		return nil
-	case "!!bool", "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			w.out = append(w.out, n.Value...)
-			return nil
-		}
-		return w.number(n)
-	}
-	return w.text(n.Value)
-}
-
-// number writes what YAML has more ways to write than JSON: 0x10, 0644, 1_000, .5, True.
-func (w *jsonWriter) number(n *yaml.Node) error {
-	var v any
-	if err := n.Decode(&v); err != nil {
+	out, err := appendScalar(w.out, n)
+	if err != nil {
 		return err
 	}
-	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		return fmt.Errorf("line %d: %s is no number in JSON", n.Line, n.Value)
-	}
-	text, err := json.Marshal(v)
-	w.out = append(w.out, text...)
-	return err
+	w.out = out
+	return nil
 }

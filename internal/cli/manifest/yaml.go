@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -61,13 +62,33 @@ func (d *Document) parse() error {
 		return nil
 	}
 	if object.Kind != yaml.MappingNode {
-		return d.Errorf(object, "", "this is no Kubernetes object: want a mapping with apiVersion and kind")
+		return d.Errorf(object, "", "%s", notAnObject(object))
 	}
 	if err := d.check(object, 0); err != nil {
 		return err
 	}
 	d.Root = &root
 	return nil
+}
+
+// notAnObject says what a document is instead.
+func notAnObject(n *yaml.Node) string {
+	const want = "this is no Kubernetes object: want one with apiVersion and kind, found "
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return want + `a list; put its objects between lines of "---", or into the items of one of kind List`
+	case yaml.ScalarNode:
+		return want + strconv.Quote(shortened(n.Value))
+	}
+	return want + "an alias"
+}
+
+// shortened is the beginning of a text.
+func shortened(text string) string {
+	if len(text) <= 40 {
+		return text
+	}
+	return strings.ToValidUTF8(text[:40], "") + "…"
 }
 
 // isBlank reports whether there is nothing but comments, directives and markers.
@@ -90,8 +111,21 @@ func (d *Document) syntax(err error) error {
 		e.Line = d.Line + line - 1
 		_, text, _ = strings.Cut(text, ": ")
 	}
+	if line > 0 && tabAt(d.Text, line) {
+		text += "; the line is indented with a tab, want spaces"
+	}
 	e.Err = errors.New(text)
 	return e
+}
+
+// tabAt reports whether there is a tab in front of what stands in a line.
+func tabAt(text []byte, line int) bool {
+	lines := bytes.Split(text, []byte{'\n'})
+	if line > len(lines) {
+		return false
+	}
+	indent := lines[line-1][:len(lines[line-1])-len(bytes.TrimLeft(lines[line-1], " \t"))]
+	return bytes.IndexByte(indent, '\t') >= 0
 }
 
 // maxDepth is far more than any object has, and little enough for recursion.
@@ -107,13 +141,17 @@ func (d *Document) check(n *yaml.Node, depth int) error {
 		seen := make(map[string]bool, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			switch {
-			case key.Kind != yaml.ScalarNode:
+			if key.Kind != yaml.ScalarNode {
 				return d.Errorf(key, "", "a key that is no string")
-			case seen[key.Value]:
-				return d.Errorf(key, "", "key %q is there twice", key.Value)
 			}
-			seen[key.Value] = true
+			name, err := keyOf(key)
+			if err != nil {
+				return d.Errorf(key, "", "%w", err)
+			}
+			if seen[name] {
+				return d.Errorf(key, "", "key %q is there twice; keep one of them", name)
+			}
+			seen[name] = true
 		}
 	}
 	for _, child := range n.Content {

@@ -7,10 +7,8 @@ import (
 	"maps"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/dynawire/dynawire/internal/cli/manifest"
-	"github.com/dynawire/dynawire/internal/cli/workload"
+	"github.com/dynawire/dynawire/internal/cli/objects"
 	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
@@ -24,8 +22,7 @@ type Namespace struct {
 
 // Refuses reports whether a finding has the webhook refuse the object; under warn and audit nothing does.
 func (n Namespace) Refuses(f validate.Finding) bool {
-	mode := n.Settings.Validation
-	return f.Severity == validate.Deny && (mode == "" || mode == wiring.Enforce)
+	return validate.Action(f, n.Settings) == wiring.ActionDeny
 }
 
 // Namespaces are the Namespaces that are known.
@@ -34,10 +31,15 @@ type Namespaces struct {
 	named    map[string]Namespace
 }
 
+// Read reads the annotations of a Namespace.
+func Read(annotations map[string]string) Namespace {
+	settings, warnings := wiring.SettingsOf(annotations)
+	return Namespace{settings, append(warnings, validate.CheckSettings(settings)...)}
+}
+
 // New knows nothing but the annotations of the Namespace that pods go to unless one of their own is known.
 func New(annotations map[string]string) *Namespaces {
-	settings, warnings := wiring.SettingsOf(annotations)
-	return &Namespaces{fallback: Namespace{settings, warnings}, named: map[string]Namespace{}}
+	return &Namespaces{fallback: Read(annotations), named: map[string]Namespace{}}
 }
 
 // Of is the Namespace of an object that says it is in name, which may be empty.
@@ -48,20 +50,27 @@ func (n *Namespaces) Of(name string) Namespace {
 	return n.fallback
 }
 
-// Add learns from the Namespaces among objects.
-func (n *Namespaces) Add(objects []workload.Object) {
-	for i := range objects {
-		o := &objects[i]
-		if o.Kind != "Namespace" || o.Name == "" {
+// Add learns from the Namespaces among the objects of a document.
+func (n *Namespaces) Add(d *manifest.Document, all []objects.Object) error {
+	for i := range all {
+		o := &all[i]
+		if o.Kind != kind || o.Name == "" {
 			continue
 		}
-		settings, warnings := wiring.SettingsOf(texts(o.Node, "annotations"))
-		if texts(o.Node, "labels")[wiring.LabelDiscoveryEnabled] != "true" {
-			warnings = append(warnings, fmt.Sprintf("Namespace %s has no label %s=true: the webhook leaves its pods alone", o.Name, wiring.LabelDiscoveryEnabled))
+		m, err := o.Metadata(d)
+		if err != nil {
+			return err
 		}
-		n.named[o.Name] = Namespace{settings, warnings}
+		ns := Read(m.Annotations)
+		if m.Labels[wiring.LabelDiscoveryEnabled] != "true" {
+			ns.Warnings = append(ns.Warnings, fmt.Sprintf("Namespace %s has no label %s=true: the webhook leaves its pods alone", o.Name, wiring.LabelDiscoveryEnabled))
+		}
+		n.named[o.Name] = ns
 	}
+	return nil
 }
+
+const kind = "Namespace"
 
 // Annotations are those of the flags: the Namespace in a file, and single ones, which count more.
 func Annotations(file string, single []string) (map[string]string, error) {
@@ -91,27 +100,18 @@ func fromFile(name string) (map[string]string, error) {
 	}
 	for _, file := range files {
 		for i := range file.Documents {
-			_, objects, err := workload.Open(&file.Documents[i])
+			d := &file.Documents[i]
+			_, all, err := objects.Open(d)
 			if err != nil {
 				return nil, err
 			}
-			for j := range objects {
-				if objects[j].Kind == "Namespace" {
-					return texts(objects[j].Node, "annotations"), nil
+			for j := range all {
+				if all[j].Kind == kind {
+					m, err := all[j].Metadata(d)
+					return m.Annotations, err
 				}
 			}
 		}
 	}
 	return nil, fmt.Errorf("%s: no Namespace in this file", name)
-}
-
-// texts is a map of the object's metadata.
-func texts(object *yaml.Node, key string) map[string]string {
-	found := map[string]string{}
-	if n := manifest.Get(object, "metadata", key); n != nil && n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			found[n.Content[i].Value] = manifest.Text(n.Content[i+1])
-		}
-	}
-	return found
 }

@@ -33,7 +33,7 @@ func elements(template *yaml.Node) []element {
 	}
 	add("", "labels/", manifest.Get(template, "metadata", "labels"), wiring.LabelNamespace, wiring.LabelComponent,
 		wiring.LabelComponentType, wiring.LabelDiscoveryEnabled, wiring.LabelDiscoveryBackend)
-	add("", "annotations/", manifest.Get(template, "metadata", "annotations"), wiring.AnnotationFrontendScope, wiring.AnnotationServiceAccount)
+	add("", "annotations/", manifest.Get(template, "metadata", "annotations"), wiring.AnnotationFrontendScope, wiring.AnnotationServiceAccount, wiring.AnnotationNamespaceAssumed)
 	spec := manifest.Get(template, "spec")
 	add("", "", spec, "serviceAccountName", "serviceAccount", "automountServiceAccountToken")
 	names := map[string]int{}
@@ -69,10 +69,15 @@ func member(n *yaml.Node, key string) (node, value *yaml.Node) {
 		}
 	case n.Kind == yaml.SequenceNode:
 		for _, item := range n.Content {
-			if manifest.Text(manifest.Get(item, "name")) == key {
-				return item, item
+			if manifest.Text(manifest.Get(item, "name")) != key {
+				continue
 			}
+			if node != nil {
+				return nil, nil // twice: the user's, for what has the name already gets no other
+			}
+			node = item
 		}
+		return node, node
 	}
 	return nil, nil
 }

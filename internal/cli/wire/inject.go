@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dynawire/dynawire/internal/cli/edit"
@@ -18,7 +20,7 @@ func Inject(d *manifest.Document, o *Options) (Result, error) {
 	added := notes{}
 	r, err := each(d, o, func(index int) transform {
 		return func(n *yaml.Node, p *pod.Pod, ns namespace.Namespace, out *Outcome) error {
-			result := mutate.Pod(p, o.mutation(ns))
+			result := mutate.Pod(p, o.mutation(p, ns).Options)
 			out.Reason, out.Changes = result.Reason, len(result.Patch)
 			out.judge(p, ns, result.Warnings)
 			if out.Changes == 0 {
@@ -31,7 +33,7 @@ func Inject(d *manifest.Document, o *Options) (Result, error) {
 			if _, ok := known[index]; ok {
 				return nil
 			}
-			own, err := ambiguous(n, before, o.mutation(ns))
+			own, err := ambiguous(n, before, o.mutation(p, ns))
 			if len(own) > 0 {
 				added[index] = own
 			}
@@ -60,25 +62,27 @@ func (o *Outcome) judge(p *pod.Pod, ns namespace.Namespace, warnings []string) {
 
 // ambiguous are the elements that Uninject would take for injected ones though the user had them. Of two
 // that follow from each other, knowing one to be the user's makes the other one ambiguous.
-func ambiguous(wired *yaml.Node, before []element, o mutate.Options) ([]string, error) {
+func ambiguous(wired *yaml.Node, before []element, o mutation) ([]string, error) {
 	after := map[string]*yaml.Node{}
 	for _, e := range elements(wired) {
 		after[e.id] = e.value
 	}
+	before = slices.DeleteFunc(before, func(e element) bool { return !same(e.value, after[e.id]) })
 	var own []string
-	for {
+	for len(own) < len(before) {
 		gone, err := injected(wired, own, o)
 		if err != nil {
 			return nil, err
 		}
 		known := len(own)
 		for _, e := range before {
-			if gone[e.id] && same(e.value, after[e.id]) {
+			if gone[e.id] {
 				own = append(own, e.id)
 			}
 		}
 		if len(own) == known {
-			return own, nil
+			break
 		}
 	}
+	return own, nil
 }

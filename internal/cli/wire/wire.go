@@ -7,7 +7,7 @@ import (
 	"github.com/dynawire/dynawire/internal/cli/edit"
 	"github.com/dynawire/dynawire/internal/cli/manifest"
 	"github.com/dynawire/dynawire/internal/cli/namespace"
-	"github.com/dynawire/dynawire/internal/cli/workload"
+	"github.com/dynawire/dynawire/internal/cli/objects"
 	"github.com/dynawire/dynawire/pkg/identity"
 	"github.com/dynawire/dynawire/pkg/mutate"
 	"github.com/dynawire/dynawire/pkg/pod"
@@ -20,8 +20,15 @@ type Options struct {
 	ServiceAccount string
 }
 
-func (o *Options) mutation(ns namespace.Namespace) mutate.Options {
-	return mutate.Options{Namespace: ns.Settings, ServiceAccount: o.ServiceAccount}
+// mutation is what the wiring of one template depends on.
+type mutation struct {
+	mutate.Options
+	// name and namespace are those of its pods, as far as they are known.
+	name, namespace string
+}
+
+func (o *Options) mutation(p *pod.Pod, ns namespace.Namespace) mutation {
+	return mutation{mutate.Options{Namespace: ns.Settings, ServiceAccount: o.ServiceAccount}, p.Metadata.Name, p.Metadata.Namespace}
 }
 
 // Result is a document afterwards.
@@ -57,7 +64,7 @@ func each(d *manifest.Document, o *Options, change func(index int) transform) (R
 	if d.Root != nil {
 		snapshot = edit.Take(d)
 	}
-	root, objects, err := workload.Open(d)
+	root, objects, err := objects.Open(d)
 	r := Result{Text: d.Text, Root: root}
 	if err != nil || root == nil {
 		return r, err

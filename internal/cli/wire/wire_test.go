@@ -12,8 +12,8 @@ import (
 
 	"github.com/dynawire/dynawire/internal/cli/manifest"
 	"github.com/dynawire/dynawire/internal/cli/namespace"
+	"github.com/dynawire/dynawire/internal/cli/objects"
 	"github.com/dynawire/dynawire/internal/cli/wire"
-	"github.com/dynawire/dynawire/internal/cli/workload"
 	"github.com/dynawire/dynawire/pkg/identity/identitytest"
 	"github.com/dynawire/dynawire/pkg/mutate"
 	"github.com/dynawire/dynawire/pkg/pod"
@@ -48,7 +48,7 @@ func template(t *testing.T, text string) []byte {
 	documents, err := manifest.Parse("f", []byte(text))
 	require.NoError(t, err)
 	for i := range documents {
-		_, objects, err := workload.Open(&documents[i])
+		_, objects, err := objects.Open(&documents[i])
 		require.NoError(t, err)
 		for _, o := range objects {
 			for _, found := range o.Templates {
@@ -78,7 +78,7 @@ func TestCorpus(t *testing.T) {
 		t.Run(spec.File+" as JSON", func(t *testing.T) {
 			documents, err := manifest.Parse("f", read(t, spec.File))
 			require.NoError(t, err)
-			root, _, err := workload.Open(&documents[0])
+			root, _, err := objects.Open(&documents[0])
 			require.NoError(t, err)
 			for _, indent := range []string{"", "  ", "\t"} {
 				text, err := manifest.ToJSON(root.Content[0], indent)
@@ -128,9 +128,7 @@ func apply(t *testing.T, data []byte, r mutate.Result) []byte {
 	require.NoError(t, err)
 	patch, err := jsonpatch.DecodePatch(raw)
 	require.NoError(t, err)
-	o := jsonpatch.NewApplyOptions()
-	o.EnsurePathExistsOnAdd = true // a template may do without metadata
-	after, err := patch.ApplyWithOptions(data, o)
+	after, err := patch.Apply(data)
 	require.NoError(t, err)
 	return after
 }
@@ -162,7 +160,7 @@ func TestStyles(t *testing.T) {
 		"comments in env": "kind: Pod\nspec:\n  containers:\n  - name: c\n    " + command +
 			"\n    env: # all\n    # first\n    - name: A\n      value: b\n    # - name: B\n    ports:\n    # p\n    - name: x\n      containerPort: 1\n    # q\n",
 		"flow":           "kind: Pod\nmetadata: {name: a, labels: {x: 'y, }'}}\nspec: {containers: [{name: c, " + command + ", env: [{name: A, value: \"]\"}]}]}\n",
-		"flow, spaced":   "kind: Pod\nmetadata: { labels: { x: y } }\nspec:\n  containers:\n  - { name: c, " + command + ", ports: [ { name: x, containerPort: 1 } ] }\n",
+		"flow, spaced":   "kind: Pod\nmetadata: { labels: { x: z } }\nspec:\n  containers:\n  - { name: c, " + command + ", ports: [ { name: x, containerPort: 1 } ] }\n",
 		"characters":     "kind: Pod\nmetadata: {annotations: {é: \"ü\", l: \"😀\"}, labels: {a: b}}\nspec:\n  containers:\n  - name: c\n    " + command + "\n",
 		"account":        "kind: Pod\nspec:\n  serviceAccountName: mine\n  containers:\n  - name: c\n    " + command + "\n",
 		"other objects":  "kind: Service\nmetadata:   {name: s}\n---\n# nothing\n---\nkind: Pod\nspec:\n  containers:\n  - name: c\n    " + command + "\n---\nkind:   ConfigMap\n",

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dynawire/dynawire/internal/cli/diagnose"
+	"github.com/dynawire/dynawire/internal/cli/instances"
+	"github.com/dynawire/dynawire/pkg/runtime"
+)
+
+func newDiagnose() *cobra.Command {
+	var at cluster
+	var format string
+	var exitCode bool
+	c := &cobra.Command{
+		Use:   "diagnose POD|[NAMESPACE/]COMPONENT",
+		Short: "Tell why a pod or the instances of a component are found, or why not",
+		Long: `Follow the way from a pod to the list of instances and tell where it ends: the pod's variables and
+labels, the rights to look, the Service and its slices, readiness, metadata. Nothing is written.
+
+What is asked about is a pod of that name, if there is one, else a component (NAMESPACE/COMPONENT are
+Dynamo's names; COMPONENT alone is of the namespace "dynamo").
+
+A line begins with ok, warning, problem or unknown and the check's id; ">" is what to do. Where one
+check is a problem, those after it may be consequences.`,
+		Example: `  kubectl dynawire diagnose -n llm worker-6d5f7c9b8-abcde
+  kubectl dynawire diagnose -n llm dynamo/backend
+  kubectl dynawire diagnose -n llm backend -o json --exit-code   # 1 if there is a problem`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			write, err := diagnosisWriter(format)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), askTimeout)
+			defer cancel()
+			d, err := at.diagnose(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := write(c.OutOrStdout(), d); err != nil {
+				return err
+			}
+			if _, problem := d.Cause(); problem && exitCode {
+				return errFound
+			}
+			return nil
+		},
+	}
+	at.flags(c.Flags())
+	c.Flags().StringVarP(&format, "output", "o", "text", "text, json or yaml")
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if there is a problem")
+	return c
+}
+
+func (c *cluster) diagnose(ctx context.Context, name string) (runtime.Diagnosis, error) {
+	component, notAComponent := instances.ParseComponent(name)
+	config, namespace, err := c.connect()
+	if err != nil {
+		return runtime.Diagnosis{}, err
+	}
+	if !strings.Contains(name, "/") {
+		d, found, err := diagnose.Pod(ctx, config, namespace, name)
+		if found || err != nil {
+			return d, err
+		}
+	}
+	if notAComponent != nil {
+		return runtime.Diagnosis{}, fmt.Errorf("no pod %s in %s, and as a component %w", name, namespace, notAComponent)
+	}
+	return diagnose.Component(ctx, config, namespace, component)
+}
+
+func diagnosisWriter(format string) (func(io.Writer, runtime.Diagnosis) error, error) {
+	switch format {
+	case "text":
+		return func(w io.Writer, d runtime.Diagnosis) error {
+			_, err := io.WriteString(w, d.String())
+			return err
+		}, nil
+	case "json":
+		return func(w io.Writer, d runtime.Diagnosis) error {
+			e := json.NewEncoder(w)
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			return e.Encode(d)
+		}, nil
+	case "yaml":
+		return func(w io.Writer, d runtime.Diagnosis) error {
+			data, err := yaml.Marshal(d)
+			if err == nil {
+				_, err = w.Write(data)
+			}
+			return err
+		}, nil
+	}
+	return nil, fmt.Errorf("output format %q is unknown: want text, json or yaml", format)
+}
