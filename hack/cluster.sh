@@ -12,9 +12,9 @@ local_cluster() {
   export KUBECONFIG PATH
 }
 
-# install_dynawire: from manifests/, and wait until it answers.
+# install_dynawire [KUSTOMIZATION], and wait until it answers. The CRD of reports may be somebody else's.
 install_dynawire() {
   kubectl get crd reports.openreports.io >/dev/null 2>&1 || kubectl create -k manifests/crds/openreports
-  kubectl apply -k manifests/overlays/local
+  kubectl apply -k "${1:-manifests/overlays/local}"
   kubectl -n dynawire-system rollout status deployment/dynawire-webhook --timeout=180s
 }

@@ -10,5 +10,5 @@ if [ -z "${KUBECONFIG:-}" ]; then
   [ -n "${KEEP:-}" ] || trap '"$CLUSTER" down --name "$name"' EXIT
   local_cluster "$name"
 fi
-install_dynawire
+install_dynawire test/e2e/install
 go test -tags e2e -count=1 -timeout 20m "${@:2}" ./test/e2e/...

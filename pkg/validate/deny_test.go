@@ -126,6 +126,8 @@ func TestInvalidName(t *testing.T) {
 		{"annotation", &pod.Pod{Metadata: pod.Metadata{Labels: map[string]string{role: "worker"}, Annotations: map[string]string{wiring.AnnotationEndpoint: "a.b"}},
 			Spec: pod.Spec{Containers: []pod.Container{running("/server")}}}, bad},
 		{"frontend that sees such a namespace", labelled(running(frontend + " --namespace team.a")), bad},
+		{"mocker, which reads its path anew", labelled(running(mocker, "DYN_NAMESPACE=team.a")), bad},
+		{"mocker with a dotted suffix", labelled(running(mocker, "DYN_NAMESPACE=a", "DYN_NAMESPACE_WORKER_SUFFIX=1.2")), bad},
 		{"in a shell", labelled(shell("python3 -m dynamo.vllm --namespace a_")), bad},
 		{"router's own namespace", labelled(running("python3 -m dynamo.router --endpoint a_.backend.generate")), bad},
 

@@ -42,6 +42,8 @@ func backendConsequence(backend string) string {
 		return "the process would not start with an empty value"
 	case strings.EqualFold(backend, wiring.BackendKubernetes):
 		return "the process would not start, for the value is case-sensitive"
+	case backend == "etcd": // with none to be reached it gives up after 120 s (1.6.1)
+		return "it would register and look for peers in etcd, where nobody in this namespace does, or exit where none answers"
 	default:
 		return "it would register and look for peers where nobody in this namespace does"
 	}

@@ -78,12 +78,7 @@ func (s *subject) badName(p *identity.Process, what string, v identity.Value) {
 	case v.Text == "":
 		wrong = "it names no " + what
 	case strings.IndexByte(v.Text, '.') >= 0:
-		wrong = "it has a dot, which separates namespace, component and endpoint"
-		if p != nil && p.NameRefused {
-			consequence = "the process would exit"
-		} else {
-			consequence = "nobody could name the endpoint"
-		}
+		wrong, consequence = "it has a dot, which separates namespace, component and endpoint", dotConsequence(p)
 	}
 	remedy := "Use at most 63 letters, digits, \"-\" and \"_\", beginning and ending with a letter or a digit"
 	if better := nearest(v.Text); better != "" {
@@ -92,6 +87,20 @@ func (s *subject) badName(p *identity.Process, what string, v identity.Value) {
 		remedy = "Set it to a name or remove it"
 	}
 	s.find(v.Field, "", v.Name+" is "+quoted(v.Text)+", but "+wrong+"; "+consequence+". "+remedy+".")
+}
+
+// dotConsequence is what becomes of a process with a dot in one of its names; p is nil for the labels of the pod.
+func dotConsequence(p *identity.Process) string {
+	switch {
+	case p == nil || p.Module == nil:
+	case p.NameRefused:
+		return "the process would exit"
+	case p.Module.Namespace == identity.Scope:
+		return "no worker could be in it, and the frontend would find no model"
+	case p.Module.Syntax == identity.SchemePath && p.Component.Known() && p.Endpoint.Known(): // the mocker reads its path anew
+		return "the process would register as " + p.RegistersIn(p.Namespace.Text) + "." + p.Component.Text + "." + p.Endpoint.Text
+	}
+	return "nobody could name the endpoint"
 }
 
 // nearest is the name that a text becomes with "-" for what no name has; empty where that makes none.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +46,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
 }
 
 func connect() error {
@@ -143,14 +148,44 @@ func kubectl(t *testing.T, stdin string, args ...string) string {
 
 func tryKubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
+	return runKubectl(t, os.Environ(), stdin, args...)
+}
+
+func runKubectl(t *testing.T, environ []string, stdin string, args ...string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "kubectl", args...)
-	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Env, cmd.Stdin = environ, strings.NewReader(stdin)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	return out.String(), err
+}
+
+// built is the directory of kubectl-dynawire, which is built when it is needed first.
+var built struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// kubectlDynawire runs the plugin as kubectl does, with a PATH that has it. It must succeed.
+func kubectlDynawire(t *testing.T, args ...string) string {
+	t.Helper()
+	built.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "kubectl-dynawire-"); built.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-o", built.dir+"/kubectl-dynawire", "../../cmd/kubectl-dynawire").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("build kubectl-dynawire: %w: %s", err, out)
+		}
+	})
+	require.NoError(t, built.err)
+	out, err := runKubectl(t, append(os.Environ(), "PATH="+built.dir+":"+os.Getenv("PATH")), "", append([]string{"dynawire"}, args...)...)
+	require.NoErrorf(t, err, "kubectl dynawire %s\n%s", strings.Join(args, " "), out)
+	return out
 }
 
 // viaService calls a Service's port through the API server, as a client in the cluster would reach it.

@@ -27,13 +27,19 @@ func refusals(t *testing.T, ns string) []corev1.Event {
 	return all.Items
 }
 
-// findings is the sum over the replicas of the counter that every refusal raises.
+// findings is the counter that every refusal raises.
 func findings(t *testing.T, rule string) int {
+	t.Helper()
+	return metric(t, `dynawire_admission_findings_total\{[^}]*rule="`+rule+`"[^}]*\}`)
+}
+
+// metric is the sum over the replicas of the series that a pattern matches.
+func metric(t *testing.T, series string) int {
 	t.Helper()
 	pods, err := client.CoreV1().Pods(systemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=dynawire"})
 	require.NoError(t, err)
 	require.NotEmpty(t, pods.Items)
-	line := regexp.MustCompile(`(?m)^dynawire_admission_findings_total\{[^}]*rule="` + rule + `"[^}]*\} ([0-9.e+]+)$`)
+	line := regexp.MustCompile(`(?m)^` + series + ` ([0-9.e+]+)$`)
 	total := 0
 	for i := range pods.Items {
 		data, err := client.CoreV1().RESTClient().Get().
