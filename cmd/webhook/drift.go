@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +21,6 @@ import (
 	"github.com/dynawire/dynawire/internal/report/store"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
-
-// pagePause is between two pages of a scan.
-const pagePause = 200 * time.Millisecond
 
 // addDrift adds the scan for drift, which runs on the leader.
 func addDrift(mgr ctrl.Manager, config *rest.Config, log logr.Logger, o options) error {
@@ -46,7 +42,7 @@ func addDrift(mgr ctrl.Manager, config *rest.Config, log logr.Logger, o options)
 	}
 	c := drift.Config{
 		Namespaces: func(ctx context.Context) ([]drift.Namespace, error) { return optedIn(ctx, mgr.GetClient(), o.excluded) },
-		Source:     &drift.API{Core: core.RESTClient(), Dynamo: dynamo, Pause: pagePause},
+		Source:     &drift.API{Core: core.RESTClient(), Dynamo: dynamo},
 		Reports:    drift.Record{Store: reports, Owners: &audit.Owners{Live: mgr.GetAPIReader()}},
 		Interval:   o.driftInterval, Log: log, Registerer: metrics.Registry,
 	}

@@ -24,9 +24,11 @@ const pageSize = 100
 type API struct {
 	// Core is a client of core/v1, Dynamo one of nvidia.com/v1alpha1.
 	Core, Dynamo rest.Interface
-	// Pause is between two pages, so that a scan is no load.
-	Pause time.Duration
 }
+
+// restFactor is how much longer than a page took is the pause behind it: a scan keeps the API server busy for a fifth of the time
+// at most, whatever a page costs there.
+const restFactor = 4
 
 // podSelector is what admission serves, see manifests/base/webhooks.yaml.
 const podSelector = wiring.LabelDiscoveryEnabled + "!=false,!" + wiring.LabelGraphDeployment + ",!" + wiring.LabelOperatorSelector
@@ -83,6 +85,7 @@ func (a *API) pages(ctx context.Context, c rest.Interface, namespace, resource s
 		if next != "" {
 			request.Param("continue", next)
 		}
+		start := time.Now()
 		body, err := request.Stream(ctx)
 		if err != nil {
 			return fmt.Errorf("list %s of namespace %s: %w", resource, namespace, err)
@@ -95,7 +98,7 @@ func (a *API) pages(ctx context.Context, c rest.Interface, namespace, resource s
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(a.Pause):
+		case <-time.After(restFactor * time.Since(start)):
 		}
 		if next == "" {
 			return nil

@@ -25,8 +25,8 @@ func drifted(t require.TestingT, namespace string) []report.Entry {
 	return report.Entries(r)
 }
 
+// The tests for drift come before those that run in parallel and leave hundreds of namespaces to scan.
 func TestPodsThatWereThereBeforeAreReported(t *testing.T) {
-	t.Parallel()
 	namespace := newNamespace(t, nil)
 	old, sidecar := worker(namespace, "old"), worker(namespace, "redis")
 	sidecar.Spec.Containers[0].Command = []string{"redis-server"}
@@ -48,7 +48,6 @@ func TestPodsThatWereThereBeforeAreReported(t *testing.T) {
 
 // The right to evict comes with a component of the manifests.
 func TestUnwiredPodIsEvicted(t *testing.T) {
-	t.Parallel()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, plane.WriteKubeconfig(kubeconfig))
 	out, err := exec.CommandContext(t.Context(), plane.Kubectl(), "--kubeconfig", kubeconfig, "--as", "admin", "--as-group", "system:masters",
