@@ -52,6 +52,8 @@ type AccountGate interface {
 // PodGetter looks up what a pod that writes is allowed to say. It reports false where that pod is not there.
 type PodGetter interface {
 	Get(ctx context.Context, namespace, name, uid string) (Writer, bool)
+	// Gone is whether that pod is certainly not there any more.
+	Gone(ctx context.Context, namespace, name, uid string) bool
 }
 
 // Recorder keeps what validation found. It never blocks.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -150,6 +151,15 @@ type fakePods map[string]admission.Writer
 func (f fakePods) Get(_ context.Context, namespace, name, uid string) (admission.Writer, bool) {
 	w, ok := f[namespace+"/"+name+"/"+uid]
 	return w, ok
+}
+
+func (f fakePods) Gone(_ context.Context, namespace, name, uid string) bool {
+	for key := range f {
+		if strings.HasPrefix(key, namespace+"/"+name+"/") && key != namespace+"/"+name+"/"+uid {
+			return true
+		}
+	}
+	return false
 }
 
 type fakeRecorder struct{ verdicts []audit.Verdict }

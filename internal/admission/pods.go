@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -55,6 +56,15 @@ func (p *Pods) Get(ctx context.Context, namespace, name, uid string) (Writer, bo
 	w := writer(&pod)
 	p.remember(uid, w)
 	return w, true
+}
+
+// Gone implements PodGetter. It asks the API server each time: a token is good for a while after its pod.
+func (p *Pods) Gone(ctx context.Context, namespace, name, uid string) bool {
+	ctx, cancel := context.WithTimeout(ctx, podTimeout)
+	defer cancel()
+	pod := metadata("Pod")
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod)
+	return apierrors.IsNotFound(err) || err == nil && string(pod.UID) != uid
 }
 
 func writer(p *corev1.Pod) Writer {

@@ -46,6 +46,19 @@ func TestPodThatCannotBeLookedUpIsNotRemembered(t *testing.T) {
 	assert.True(t, ok)
 }
 
+// A token is good for a while after its pod, so what is remembered does not count.
+func TestPodIsGone(t *testing.T) {
+	p := mocker(func(p *corev1.Pod) { p.UID = "1" })
+	pods := &admission.Pods{Live: fake.NewClientBuilder().WithObjects(p).Build()}
+	_, _ = pods.Get(t.Context(), "llm", "w", "1")
+	assert.False(t, pods.Gone(t.Context(), "llm", "w", "1"))
+	assert.True(t, pods.Gone(t.Context(), "llm", "w", "0"), "another has its name")
+	pods.Live = fake.NewClientBuilder().Build()
+	assert.True(t, pods.Gone(t.Context(), "llm", "w", "1"))
+	pods.Live = lookUps(func() error { return errors.New("no connection") })
+	assert.False(t, pods.Gone(t.Context(), "llm", "w", "1"), "not certainly")
+}
+
 // onePod answers every Get with a pod of one UID.
 type onePod struct{ uid types.UID }
 

@@ -34,6 +34,7 @@ func (a *Admission) validateMetadata(ctx context.Context, r *review.Request[vali
 		writer, _ := a.Pods.Get(ctx, r.Namespace, w.PodName, w.PodUID)
 		w.Containers = writer.Containers
 	}
+	w.Gone = w.PodName != "" && w.Claims() && a.Pods.Gone(ctx, r.Namespace, w.PodName, w.PodUID)
 	findings := w.Findings()
 	if len(findings) == 0 {
 		return allow(reasonNoFindings), nil

@@ -54,6 +54,28 @@ func TestPodWritesAboutItself(t *testing.T) {
 	}
 }
 
+// A pod that was deleted by force runs on for a while, and writes again what its successor of that name has replaced.
+func TestPodThatIsGoneWrites(t *testing.T) {
+	a, recorder := inMode(t, wiring.Enforce)
+	a.Pods = fakePods{"llm/w/another": {}}
+	for name, r := range map[string]*admissionv1.AdmissionRequest{
+		"anew":           requestAbout(workerMetadata("w"), asPod("w")),
+		"over another's": requestAbout(workerMetadata("w"), asPod("w"), updateFrom(workerMetadata("w", ownedBy("another")))),
+	} {
+		got := ask(t, a.ValidateMetadata(), r)
+		require.False(t, got.Allowed, name)
+		assert.Contains(t, got.Result.Message, "that pod is gone")
+	}
+	got := ask(t, a.ValidateMetadata(), requestAbout(workerMetadata("w"), asPod("w"), updateFrom(workerMetadata("w", ownedBy("uid-w")))))
+	assert.True(t, got.Allowed, "what is its own already goes with it")
+	assert.Len(t, recorder.verdicts, 2)
+}
+
+// ownedBy is the object with another UID in its owner reference.
+func ownedBy(uid string) func(object) {
+	return func(o object) { o["metadata"].(object)["ownerReferences"].([]object)[0]["uid"] = uid }
+}
+
 func TestPodWritesAboutAnother(t *testing.T) {
 	for name, tc := range map[string]struct {
 		r      *admissionv1.AdmissionRequest

@@ -28,6 +28,8 @@ type MetadataWrite struct {
 	PodName, PodUID string
 	// Containers of that pod; nil where they are not known.
 	Containers []string
+	// Gone: that pod is there no more, though its processes may still run on a node. Only asked where Claims.
+	Gone bool
 	// Object as it will be, and as it was: Old is nil on CREATE.
 	Object, Old *WorkerMetadata
 }
@@ -44,6 +46,9 @@ const RuleMetadataImpersonation = "metadata-impersonation"
 // exactly one owner reference, to that pod by name and UID; its name must be the pod's, or in container mode the pod's, "-"
 // and one of its containers; an object that is there already must not belong to a pod of another name. (A pod that was
 // recreated under its name takes over what its predecessor left.)
+//
+// So is a pod that is gone, deleted by force, whose processes still run: what it writes goes to the garbage collector, and
+// with it what its successor of the same name has registered.
 //
 // Allowed: the cluster's own controllers (ServiceAccounts of kube-system, system:kube-controller-manager), of which the
 // garbage collector takes owner references off; whoever changes labels of others, annotations or finalizers. A person, or
@@ -82,6 +87,11 @@ func (w *MetadataWrite) asPod(home string) []Finding {
 		find("metadata.namespace", "the object is in namespace "+quoted(w.Namespace)+", but "+writer+" that writes it is in "+quoted(home)+
 			"; no pod would ever belong to it. Write it in namespace "+quoted(home)+".")
 	}
+	if w.Gone && w.Claims() {
+		find("metadata.ownerReferences", writer+" writes it, but that pod is gone; the garbage collector would take the object, and with it what a pod "+
+			"that has the name now registers. End the processes of the old pod on its node.")
+		return out
+	}
 	owners := w.Object.Metadata.OwnerReferences
 	remedy := ". Set the only owner reference to " + writer + "."
 	switch {
@@ -96,7 +106,7 @@ func (w *MetadataWrite) asPod(home string) []Finding {
 		find("metadata.name", "the name is "+quoted(name)+", but "+writer+" writes it; instance ids are made of the name, so peers would take one pod for another. "+
 			"Set the name to "+quoted(w.PodName)+", or in container mode to that, "+`"-" and the container's name.`)
 	}
-	if w.Old == nil || slices.Equal(w.Old.Metadata.OwnerReferences, owners) {
+	if w.Old == nil || !w.Claims() {
 		return out
 	}
 	for i, o := range w.Old.Metadata.OwnerReferences {
@@ -106,6 +116,11 @@ func (w *MetadataWrite) asPod(home string) []Finding {
 		}
 	}
 	return out
+}
+
+// Claims reports whether the write makes the object, or changes whose it is.
+func (w *MetadataWrite) Claims() bool {
+	return w.Old == nil || !slices.Equal(w.Old.Metadata.OwnerReferences, w.Object.Metadata.OwnerReferences)
 }
 
 func impersonation(severity Severity, field, message string) Finding {

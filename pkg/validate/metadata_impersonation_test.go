@@ -54,6 +54,7 @@ func TestMetadataImpersonation(t *testing.T) {
 		return w
 	}
 	engine := func(w *validate.MetadataWrite) { w.Containers = []string{"main", "engine-0"} }
+	gone := func(w *validate.MetadataWrite) { w.Gone = true }
 	recreated := pod.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "a", UID: "uid-of-before"}
 	deployment := pod.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "a", UID: "uid-a"}
 	changed := `{"data":{"endpoints":{}}}`
@@ -71,6 +72,8 @@ func TestMetadataImpersonation(t *testing.T) {
 		{"no pod at all", byPod("a", workerMetadata(deployment), nil), "deny metadata.ownerReferences[0]"},
 		{"nobody", byPod("a", workerMetadata(), nil), "deny metadata.ownerReferences"},
 		{"two pods", byPod("a", workerMetadata(owner("a"), owner("b")), nil), "deny metadata.ownerReferences"},
+		{"a pod that is gone creates it anew", with(byPod("a", workerMetadata(owner("a")), nil), gone), "deny metadata.ownerReferences"},
+		{"a pod that is gone takes it from its successor", with(byPod("a", workerMetadata(owner("a")), workerMetadata(recreated)), gone), "deny metadata.ownerReferences"},
 		{"no such container", with(byPod("a", nameIs("a-1", workerMetadata(owner("a"))), nil), engine), "deny metadata.name"},
 		{"in another namespace", with(byPod("a", workerMetadata(owner("a")), nil), func(w *validate.MetadataWrite) { w.Namespace = "other" }), "deny metadata.namespace"},
 		{"taken over", byPod("a", nameIs("a", workerMetadata(owner("a"))), nameIs("a", workerMetadata(owner("b")))), "deny metadata.ownerReferences[0]"},
