@@ -18,7 +18,7 @@ var ErrNotAnObject = errors.New("not a JSON object")
 // Parse reads a document from anywhere. It fails only where there is no document to speak of. The result does not share
 // memory with raw.
 func Parse(raw []byte) (*Metadata, error) {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) > 0 && raw[0] == '{' {
 		if err := json.Unmarshal(raw, &struct{}{}); err != nil {
 			return nil, fmt.Errorf("discovery metadata: %w", err)
