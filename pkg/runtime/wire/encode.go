@@ -129,7 +129,7 @@ func checkCard(card json.RawMessage) error {
 }
 
 func checkObject(raw json.RawMessage) error {
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(trimmed) {
+	if trimmed := bytes.Trim(raw, jsonSpace); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(trimmed) {
 		return ErrNotAnObject
 	}
 	return nil

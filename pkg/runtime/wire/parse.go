@@ -15,10 +15,13 @@ import (
 // ErrNotAnObject says that a document carries nothing: null, absent, or no JSON object.
 var ErrNotAnObject = errors.New("not a JSON object")
 
+// jsonSpace is what JSON takes for white space (RFC 8259); bytes.TrimSpace takes more.
+const jsonSpace = " \t\r\n"
+
 // Parse reads a document from anywhere. It fails only where there is no document to speak of. The result does not share
 // memory with raw.
 func Parse(raw []byte) (*Metadata, error) {
-	raw = bytes.Trim(raw, " \t\r\n")
+	raw = bytes.Trim(raw, jsonSpace)
 	if len(raw) > 0 && raw[0] == '{' {
 		if err := json.Unmarshal(raw, &struct{}{}); err != nil {
 			return nil, fmt.Errorf("discovery metadata: %w", err)
