@@ -16,6 +16,8 @@ type Diagnosis struct {
 	Component string `json:"component,omitempty"`
 	// Pod is the one that was asked about; empty where only the component was.
 	Pod string `json:"pod,omitempty"`
+	// Container is the one of the pod that was asked about; empty where the pod is the instance.
+	Container string `json:"container,omitempty"`
 	// Instances and Ready are what a list would have now.
 	Instances int `json:"instances"`
 	Ready     int `json:"ready"`
@@ -96,7 +98,14 @@ func (d Diagnosis) String() string {
 	case d.Pod != "":
 		what = "pod " + d.Pod + " of " + what
 	}
-	fmt.Fprintf(&b, "%s in %s: %d instances, %d ready\n", what, d.KubeNamespace, d.Instances, d.Ready)
+	if d.Container != "" {
+		what = "container " + d.Container + " of " + what
+	}
+	instances := "instances"
+	if d.Instances == 1 {
+		instances = "instance"
+	}
+	fmt.Fprintf(&b, "%s in %s: %d %s, %d ready\n", what, d.KubeNamespace, d.Instances, instances, d.Ready)
 	for _, c := range d.Checks {
 		fmt.Fprintf(&b, "%-8s %-9s  %s\n", c.Verdict, c.ID, c.Found)
 		for _, line := range c.Details {

@@ -37,6 +37,6 @@ type Snapshot struct {
 	// Synced is false until the source has told everything once; Instances is then not to be relied on.
 	Synced bool
 	// StaleSince is when contact with the source was lost; zero while there is contact. A connection that dies silently is
-	// noticed within 45 s.
+	// noticed within 45 s. What was closed is stale from then on.
 	StaleSince time.Time
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -30,9 +31,16 @@ type Health struct {
 
 // healthCheck is one that the program added.
 type healthCheck struct {
-	name    string
-	run     func(context.Context) error
-	running bool // guarded by Health.mu
+	name string
+	call func(context.Context) error
+	run  *checkRun // one that has not ended, or nil; guarded by Health.mu
+}
+
+// checkRun is one call of a check. Probes that come while it runs share it.
+type checkRun struct {
+	late <-chan struct{} // closed when it has taken too long
+	done chan struct{}
+	err  error // once done
 }
 
 // checkTimeout is how long a check may take: less than the second that a kubelet waits for an answer.
@@ -68,14 +76,15 @@ func (h *Health) SetEndpoints(names ...string) {
 	h.endpoints = slices.Clone(names)
 }
 
-// AddCheck makes /health depend on more than the status: it is 200 while the status is ready and every check returns nil.
-// The checks are called for each probe of a ready process, at the same time, each with a context of 800 ms. One that takes
-// longer has failed, and is not called again before it has returned. The body then has the reason under "checks". Peers are
-// told by the pod's readiness; Status and what SetStatus said do not change.
+// AddCheck makes /health depend on more than the status: it is 200 while the status is ready and every check returns nil,
+// those that share a name, too. The checks are called for each probe of a ready process, at the same time, each with a
+// context of 800 ms; probes that come meanwhile share the answer. One that takes longer has failed, and is not called again
+// before it has returned. The body then has the reason under "checks". Peers are told by the pod's readiness; Status and
+// what SetStatus said do not change, and nor does /live.
 func (h *Health) AddCheck(name string, check func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.checks = append(h.checks, &healthCheck{name: name, run: check})
+	h.checks = append(h.checks, &healthCheck{name: name, call: check})
 }
 
 // Drain makes the status not ready for good. The process then goes on serving until its peers have noticed, which takes a
@@ -101,9 +110,8 @@ type healthUptime struct {
 	Nanos int64 `json:"nanos"`
 }
 
-func (h *Health) body(ctx context.Context) healthBody {
+func (h *Health) body(failed map[string]string) healthBody {
 	up := time.Since(h.started)
-	failed := h.failures(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	status := h.status
@@ -125,45 +133,58 @@ func (h *Health) body(ctx context.Context) healthBody {
 // failures runs the checks of a process that is ready; a process that is not needs none.
 func (h *Health) failures(ctx context.Context) map[string]string {
 	h.mu.Lock()
-	if h.status != StatusReady || len(h.checks) == 0 {
+	if h.status != StatusReady {
 		h.mu.Unlock()
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	type result struct {
-		name string
-		err  error
-	}
-	failed, started := map[string]string{}, 0
-	results := make(chan result, len(h.checks))
-	for _, c := range h.checks {
-		failed[c.name] = "it has not answered in time"
-		if c.running {
-			continue
-		}
-		c.running = true
-		started++
-		go func() {
-			err := c.run(ctx)
-			h.mu.Lock()
-			c.running = false
-			h.mu.Unlock()
-			results <- result{c.name, err}
-		}()
+	checks := slices.Clone(h.checks)
+	runs := make([]*checkRun, len(checks))
+	for i, c := range checks {
+		runs[i] = h.begin(ctx, c)
 	}
 	h.mu.Unlock()
-	for range started {
-		select {
-		case r := <-results:
-			if delete(failed, r.name); r.err != nil {
-				failed[r.name] = r.err.Error()
-			}
-		case <-ctx.Done():
-			return failed
+	failed := map[string]string{}
+	for i, run := range runs {
+		if err := run.wait(ctx); err != nil {
+			failed[checks[i].name] = err.Error()
 		}
 	}
 	return failed
+}
+
+// begin calls a check, unless a call of it has not ended. Called with mu held.
+func (h *Health) begin(ctx context.Context, c *healthCheck) *checkRun {
+	if c.run != nil {
+		return c.run
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout) // the probe may go, others share the call
+	run := &checkRun{late: ctx.Done(), done: make(chan struct{})}
+	c.run = run
+	go func() {
+		defer cancel()
+		defer close(run.done)
+		run.err = c.call(ctx)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		c.run = nil
+	}()
+	return run
+}
+
+var errCheckIsLate = errors.New("it has not answered in time")
+
+func (r *checkRun) wait(ctx context.Context) error {
+	select {
+	case <-r.done:
+	case <-r.late:
+	case <-ctx.Done():
+	}
+	select {
+	case <-r.done:
+		return r.err
+	default:
+		return errCheckIsLate
+	}
 }
 
 // ServeHTTP answers /health and /live, and 404 for anything else.
@@ -177,7 +198,11 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	body := h.body(r.Context())
+	var failed map[string]string
+	if r.URL.Path == wiring.HealthPath {
+		failed = h.failures(r.Context())
+	}
+	body := h.body(failed)
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Path == wiring.HealthPath && body.Status != StatusReady {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -115,6 +116,49 @@ func TestHealthComposesWithChecks(t *testing.T) {
 	hangs.Store(false)
 	close(release)
 	require.Eventually(t, func() bool { code, _ := ask("/health"); return code == http.StatusOK }, 5*time.Second, time.Millisecond)
+}
+
+// The kubelet's probes and people ask at the same time; a check that takes its time has answered all of them.
+func TestHealthChecksAreSharedByProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := runtime.NewHealth()
+		require.NoError(t, h.SetStatus(runtime.StatusReady))
+		asked, answer := make(chan struct{}, 8), make(chan error)
+		h.AddCheck("gpu", func(context.Context) error { asked <- struct{}{}; return <-answer })
+		codes := make(chan int, 2)
+		ask := func(ctx context.Context) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/health", nil))
+			codes <- w.Code
+		}
+		ctx, goAway := context.WithCancel(t.Context())
+		go ask(ctx)
+		<-asked
+		go ask(t.Context())
+		synctest.Wait() // it waits, too
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/live", nil))
+		assert.Equal(t, http.StatusOK, w.Code, "liveness asks no checks and waits for none")
+		goAway()
+		assert.Equal(t, http.StatusServiceUnavailable, <-codes, "nobody is there to be answered")
+		answer <- nil
+		assert.Equal(t, http.StatusOK, <-codes, "the probe that came second")
+		assert.Empty(t, asked, "it was called once")
+	})
+}
+
+func TestHealthChecksOfOneNameAllCount(t *testing.T) {
+	for _, order := range [][]error{{errors.New("broken"), nil}, {nil, errors.New("broken")}} {
+		h := runtime.NewHealth()
+		require.NoError(t, h.SetStatus(runtime.StatusReady))
+		first := make(chan struct{})
+		h.AddCheck("gpu", func(context.Context) error { defer close(first); return order[0] })
+		h.AddCheck("gpu", func(context.Context) error { <-first; return order[1] })
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Contains(t, w.Body.String(), `"checks":{"gpu":"broken"}`)
+	}
 }
 
 func TestHealthServerStops(t *testing.T) {

@@ -23,11 +23,9 @@ func (id Identity) InstanceID() InstanceID {
 // ContainerUID is the UID of an instance that is one of its pod's containers.
 func ContainerUID(podUID, container string) string { return podUID + "/" + container }
 
-const (
-	// Of container mode (ai-dynamo/dynamo lib/runtime/src/discovery/kube/utils.rs).
-	envMainContainer = "DYN_MAIN_CONTAINER_NAME"
-	mainContainer    = "main"
-)
+// mainContainer is the one whose instance keeps the pod's name in container mode. Releases 1.3 to 1.6 read no other name,
+// neither from the environment nor from an annotation.
+const mainContainer = "main"
 
 // Identity is what a pod knows about itself. dynawire's webhook puts it into the environment of every pod that it wires.
 type Identity struct {
@@ -49,19 +47,13 @@ type Identity struct {
 	// Container is set in container mode (DYN_KUBE_DISCOVERY_MODE=container), where each container of a pod is an instance of
 	// its own: the container's name (CONTAINER_NAME). Empty: the pod is the instance.
 	Container string
-	// MainContainer is the one whose instance keeps the pod's name in container mode; empty means "main".
-	MainContainer string
 }
 
 // ObjectName is the name under which the process publishes what it is, and from which its instance number follows: the
-// pod's, or in container mode POD-CONTAINER for all but the main container (ai-dynamo/dynamo
+// pod's, or in container mode POD-CONTAINER for all but the container "main" (ai-dynamo/dynamo
 // lib/runtime/src/discovery/kube/utils.rs).
 func (id Identity) ObjectName() string {
-	main := id.MainContainer
-	if main == "" {
-		main = mainContainer
-	}
-	if id.Container == "" || id.Container == main {
+	if id.Container == "" || id.Container == mainContainer {
 		return id.PodName
 	}
 	return id.PodName + "-" + id.Container
@@ -117,8 +109,7 @@ func (id *Identity) readMode(getenv func(string) string) error {
 	case "", "pod":
 		return nil
 	case "container":
-		id.Container, id.MainContainer = getenv(wiring.EnvContainerName), getenv(envMainContainer)
-		if id.Container == "" {
+		if id.Container = getenv(wiring.EnvContainerName); id.Container == "" {
 			return fmt.Errorf("%s is not set, but %s is \"container\": set it to the container's name", wiring.EnvContainerName,
 				wiring.EnvKubeDiscoveryMode)
 		}

@@ -79,13 +79,17 @@ func TestIdentityOfAContainer(t *testing.T) {
 	assert.EqualValues(t, 4054906713372226, id.InstanceID().Number(), "as Dynamo's runtime has it")
 	assert.Equal(t, "kubernetes", id.Backend)
 
-	for _, name := range []string{"CONTAINER_NAME", "DYN_MAIN_CONTAINER_NAME"} { // the main container keeps the pod's name
-		env := maps.Clone(env)
-		env[name] = map[string]string{"CONTAINER_NAME": "main", "DYN_MAIN_CONTAINER_NAME": "engine-1"}[name]
-		id, err := runtime.IdentityFrom(env)
-		require.NoError(t, err)
-		assert.Equal(t, runtime.InstanceID{Namespace: "llm", PodName: "worker-0", UID: "uid-0"}, id.InstanceID())
-	}
+	// No release reads this variable, which a proposal has.
+	env["DYN_MAIN_CONTAINER_NAME"] = "engine-1"
+	id, err = runtime.IdentityFrom(env)
+	require.NoError(t, err)
+	assert.Equal(t, "worker-0-engine-1", id.ObjectName())
+
+	env["CONTAINER_NAME"] = "main" // keeps the pod's name
+	id, err = runtime.IdentityFrom(env)
+	require.NoError(t, err)
+	assert.Equal(t, runtime.InstanceID{Namespace: "llm", PodName: "worker-0", UID: "uid-0"}, id.InstanceID())
+
 	delete(env, "CONTAINER_NAME")
 	_, err = runtime.IdentityFrom(env)
 	require.ErrorContains(t, err, "CONTAINER_NAME is not set")

@@ -37,7 +37,8 @@ type Instance struct {
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 	Zone      string       `json:"zone,omitempty"`
 	Node      string       `json:"node,omitempty"`
-	// Revision grows whenever anything but the readiness changes, so that a cached transport can be told from a newer one.
+	// Revision grows whenever anything but the readiness changes, so that a cached transport can be told from a newer one. It
+	// is this process's, and grows from one subscription to the next, too.
 	Revision uint64 `json:"revision"`
 	// Metadata is everything that it published.
 	Metadata *Metadata `json:"-"`

@@ -83,6 +83,37 @@ func TestFailEndsASlowSubscription(t *testing.T) {
 	require.NoError(t, sub.Close())
 }
 
+// The table ends a subscription from within, its reader from outside: neither may wait for the other.
+func TestFailWhileItsReaderCloses(t *testing.T) {
+	many := make([]runtime.Change, 5000) // while they are applied the reader comes to close
+	for i := range many {
+		many[i] = set(strconv.Itoa(i), strconv.Itoa(i), true)
+	}
+	for range 50 {
+		table := runtime.NewTable(nil)
+		table.MarkSynced()
+		ended := make(chan struct{})
+		sub, err := table.Subscribe(func() { close(ended) }, runtime.Fail(1))
+		require.NoError(t, err)
+		told(sub)
+		both := make(chan struct{})
+		go func() {
+			defer close(both)
+			var running sync.WaitGroup
+			running.Go(func() { table.Apply(many...) })
+			running.Go(func() { _ = sub.Close() })
+			running.Wait()
+		}()
+		select {
+		case <-both:
+		case <-time.After(soon):
+			t.Fatal("they wait for each other")
+		}
+		<-ended
+		table.Close(nil)
+	}
+}
+
 // One reader of a hundred stalls while fifty thousand instances come and go: what is kept for it is bounded by the state.
 func TestStalledReaderIsBoundedByState(t *testing.T) {
 	const state, churn = 1000, 50_000

@@ -11,8 +11,8 @@ import (
 )
 
 // world is what a cluster may tell, drawn at random: slices that list pods, metadata that belongs to pods, in any order and
-// with anything lost in between; and readers: one that keeps up, one that sleeps, and one that sleeps and wants to be told
-// everything.
+// with anything lost in between, one by one or many at once; and readers that come at any time: one that keeps up, and others
+// that sleep, of which some want to be told everything.
 type world struct {
 	registry *join.Registry
 	state    *join.State
@@ -21,9 +21,12 @@ type world struct {
 
 	slices map[string]map[string]said // slice -> uid
 	owners map[string]string          // pod name -> uid that its metadata belongs to
-	prompt *reader
-	sleepy *reader
-	exact  *reader
+
+	gathering bool
+	gathered  []runtime.Change
+
+	prompt   *reader
+	sleepers []*reader
 }
 
 // said is what a slice says of a pod, and since which version.
@@ -46,9 +49,40 @@ func newWorld(t *rapid.T) *world {
 		slices: map[string]map[string]said{}, owners: map[string]string{},
 	}
 	w.state = join.NewState(join.Owner{KubeNamespace: "k", Namespace: "n", Component: "c"}, w.registry)
-	w.prompt, w.sleepy, w.exact = newReader(t, w.table), newReader(t, w.table), newReader(t, w.table, runtime.Block(3))
-	w.exact.late = true
+	w.prompt = newReader(t, w.table)
 	return w
+}
+
+func (w *world) tell(changes []runtime.Change) {
+	if w.gathering {
+		w.gathered = append(w.gathered, changes...)
+		return
+	}
+	w.table.Apply(changes...)
+}
+
+func (w *world) gather(*rapid.T) { w.gathering = true }
+
+func (w *world) arrive(*rapid.T) {
+	w.table.Apply(w.gathered...)
+	w.gathering, w.gathered = false, nil
+}
+
+func (w *world) subscribe(t *rapid.T) {
+	limit := rapid.IntRange(0, 4).Draw(t, "limit")
+	if limit == 0 {
+		w.sleepers = append(w.sleepers, newReader(t, w.table, runtime.Coalesce()))
+		return
+	}
+	r := newReader(t, w.table, runtime.Block(limit))
+	r.late = true
+	w.sleepers = append(w.sleepers, r)
+}
+
+func (w *world) wake(t *rapid.T) {
+	for _, r := range w.sleepers {
+		r.read(t, rapid.IntRange(0, 5).Draw(t, "events"))
+	}
 }
 
 func (w *world) drawSlice(t *rapid.T) join.Slice {
@@ -73,12 +107,12 @@ func (w *world) drawSlice(t *rapid.T) join.Slice {
 	return in
 }
 
-func (w *world) setSlice(t *rapid.T) { w.table.Apply(w.state.SetSlice(w.drawSlice(t))...) }
+func (w *world) setSlice(t *rapid.T) { w.tell(w.state.SetSlice(w.drawSlice(t))) }
 
 func (w *world) deleteSlice(t *rapid.T) {
 	name := rapid.SampledFrom(sliceNames).Draw(t, "slice")
 	delete(w.slices, name)
-	w.table.Apply(w.state.DeleteSlice(name)...)
+	w.tell(w.state.DeleteSlice(name))
 }
 
 // relist tells some slices anew and leaves out the others, which are gone then.
@@ -88,14 +122,14 @@ func (w *world) relist(t *rapid.T) {
 	for range rapid.IntRange(0, 3).Draw(t, "slices") {
 		in := w.drawSlice(t)
 		told[in.Name] = true
-		w.table.Apply(w.state.SetSlice(in)...)
+		w.tell(w.state.SetSlice(in))
 	}
 	for name := range w.slices {
 		if !told[name] {
 			delete(w.slices, name)
 		}
 	}
-	w.table.Apply(w.state.EndReplace()...)
+	w.tell(w.state.EndReplace())
 }
 
 func (w *world) setMetadata(t *rapid.T) {
@@ -103,19 +137,19 @@ func (w *world) setMetadata(t *rapid.T) {
 	name := rapid.SampledFrom(podNames).Draw(t, "pod")
 	uid := rapid.SampledFrom(uidsOf(name)).Draw(t, "owner")
 	w.owners[name] = uid
-	w.table.Apply(w.state.Touch(w.registry.Set(join.Object{
+	w.tell(w.state.Touch(w.registry.Set(join.Object{
 		Name: name, UID: "cr-" + uid, PodUID: uid,
 		Document: fmt.Sprintf(`{"v":%d}`, rapid.IntRange(0, 1).Draw(t, "revision")),
-	}))...)
+	})))
 }
 
 func (w *world) deleteMetadata(t *rapid.T) {
 	name := rapid.SampledFrom(podNames).Draw(t, "pod")
 	delete(w.owners, name)
-	w.table.Apply(w.state.Touch(w.registry.Delete(name))...)
+	w.tell(w.state.Touch(w.registry.Delete(name)))
 }
 
-func (w *world) expire(*rapid.T) { w.table.Apply(w.state.Expire(w.state.Missing())...) }
+func (w *world) expire(*rapid.T) { w.tell(w.state.Expire(w.state.Missing())) }
 
 // want is what must be there once nothing is held back: a pod that a slice lists and that the metadata belongs to, as ready
 // as the slice said that changed last.
@@ -140,6 +174,9 @@ func (w *world) want() map[string]bool {
 }
 
 func (w *world) check(t *rapid.T) {
+	if w.gathering {
+		return
+	}
 	w.prompt.read(t, -1)
 	for uid, ready := range w.want() {
 		i, ok := w.table.Lookup(uid)
@@ -153,30 +190,32 @@ func TestEventsFoldToTheState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		t.Repeat(map[string]func(*rapid.T){
-			"set a slice":       w.setSlice,
-			"delete a slice":    w.deleteSlice,
-			"list all slices":   w.relist,
-			"set metadata":      w.setMetadata,
-			"delete metadata":   w.deleteMetadata,
-			"the grace is over": w.expire,
-			"synced":            func(*rapid.T) { w.table.MarkSynced() },
-			"the sleepers read": func(t *rapid.T) {
-				w.sleepy.read(t, rapid.IntRange(0, 3).Draw(t, "events"))
-				w.exact.read(t, rapid.IntRange(0, 5).Draw(t, "more events"))
-			},
-			"": w.check,
+			"set a slice":         w.setSlice,
+			"delete a slice":      w.deleteSlice,
+			"list all slices":     w.relist,
+			"set metadata":        w.setMetadata,
+			"delete metadata":     w.deleteMetadata,
+			"the grace is over":   w.expire,
+			"changes gather":      w.gather,
+			"the changes arrive":  w.arrive,
+			"synced":              func(*rapid.T) { w.table.MarkSynced() },
+			"somebody subscribes": w.subscribe,
+			"the sleepers read":   w.wake,
+			"":                    w.check,
 		})
 		w.expire(t)
+		w.arrive(t)
 		w.table.MarkSynced()
-		w.prompt.read(t, -1)
-		w.sleepy.read(t, -1)
-		w.exact.read(t, -1)
+		readers := append(w.sleepers, w.prompt)
+		for _, r := range readers {
+			r.read(t, -1)
+		}
 		want := w.want()
 		if got := w.table.Snapshot().Instances; len(got) != len(want) {
 			t.Fatalf("%d instances, want %v", len(got), want)
 		}
 		w.check(t)
-		for _, r := range []*reader{w.prompt, w.sleepy, w.exact} {
+		for _, r := range readers {
 			r.fold(t)
 		}
 	})
@@ -272,5 +311,8 @@ func (r *reader) fold(t *rapid.T) {
 		if _, ok := r.told[i.ID.UID]; i.Ready && !ok {
 			t.Fatalf("%s is ready and was never told", i.ID.UID)
 		}
+	}
+	if _, queued := r.sub.Backlog(); queued != 0 || !r.synced {
+		t.Fatalf("%d are kept for a reader that has read all; synced: %v", queued, r.synced)
 	}
 }

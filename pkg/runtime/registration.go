@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/dynawire/dynawire/pkg/runtime/wire"
 	"github.com/dynawire/dynawire/pkg/wiring"
@@ -22,7 +23,7 @@ func (r Registration) Resolve(id Identity) (Instance, json.RawMessage, error) {
 	if r.Component == "" {
 		r.Component = id.Component
 	}
-	if err := CheckComponent(r.Namespace, r.Component); err != nil {
+	if err := r.checkNames(); err != nil {
 		return fail(err)
 	}
 	self := Instance{
@@ -64,7 +65,43 @@ func (r Registration) document(number uint64, suffix string) (json.RawMessage, e
 	return wire.Encode(doc)
 }
 
-// CheckComponent refuses names that no label can carry, and empty ones: nothing would ever select them.
+// checkNames refuses what the webhook refuses of a pod: a name that it would never have let become a label.
+func (r Registration) checkNames() error {
+	if err := CheckComponent(r.Namespace, r.Component); err != nil {
+		return err
+	}
+	if err := checkName("namespace", r.Namespace); err != nil {
+		return err
+	}
+	if err := checkName("component", r.Component); err != nil {
+		return err
+	}
+	for _, e := range r.Endpoints {
+		if err := checkName("endpoint", e.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkName(what, name string) error {
+	if wiring.IsName(name) {
+		return nil
+	}
+	why, remedy := "cannot be a name", ""
+	switch undotted := strings.ReplaceAll(name, ".", "-"); {
+	case name == "":
+		why = "is empty"
+	case wiring.IsName(undotted):
+		why = "has a dot, which parts the names in NAMESPACE.COMPONENT.ENDPOINT"
+		remedy = fmt.Sprintf("; %q would do", undotted)
+	}
+	return fmt.Errorf("%s %q %s: want at most 63 letters, digits, '-' or '_', the first and the last a letter or a digit%s (rule invalid-name)",
+		what, name, why, remedy)
+}
+
+// CheckComponent refuses names that no label can carry, and empty ones: nothing would ever select them. A dot may be looked
+// for, though not registered (rule invalid-name): Dynamo's own workers register a namespace with dots where they are told to.
 func CheckComponent(namespace, component string) error {
 	for _, v := range [...]struct{ what, value string }{{"namespace", namespace}, {"component", component}} {
 		if v.value == "" {

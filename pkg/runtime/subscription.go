@@ -40,12 +40,12 @@ type Subscription struct {
 	log      []happened // told before the queue; only with Block
 	paused   bool       // the log was full, and what happened since has not been read to its end
 
-	endOnce sync.Once
-	err     error // set before done is closed
-	ended   chan struct{}
-	chOnce  sync.Once
-	ch      chan Event
-	chDone  chan struct{}
+	over   bool  // guarded by table.mu
+	err    error // set before done is closed
+	ended  chan struct{}
+	chOnce sync.Once
+	ch     chan Event
+	chDone chan struct{}
 }
 
 // Events returns the events as they come. The loop ends when ctx ends, when the subscription is closed, or with an error
@@ -121,35 +121,38 @@ func (s *Subscription) Close() error {
 		close(s.chDone)
 	})
 	<-s.chDone
-	<-s.ended
 	return nil
 }
 
+// end ends the subscription unless it is over, and waits until all that it held is let go of.
 func (s *Subscription) end(err error) {
-	s.endOnce.Do(func() {
-		t := s.table
-		t.mu.Lock()
-		s.letGo(err)
-		t.mu.Unlock()
+	s.table.mu.Lock()
+	first := s.letGo(err)
+	s.table.mu.Unlock()
+	if first {
 		s.finish()
-	})
+	}
+	<-s.ended
 }
 
 // fail ends the subscription from within the table, with table.mu held. What onClose has to wait for may be the very
 // goroutine that feeds the table.
 func (s *Subscription) fail() {
-	s.endOnce.Do(func() {
-		s.letGo(ErrSlowSubscriber)
+	if s.letGo(ErrSlowSubscriber) {
 		go s.finish()
-	})
+	}
 }
 
-// letGo takes the reader out of the table. Called with table.mu held.
-func (s *Subscription) letGo(err error) {
+// letGo takes the reader out of the table; it is false where somebody else has. Called with table.mu held.
+func (s *Subscription) letGo(err error) bool {
+	if s.over {
+		return false
+	}
+	s.over, s.err = true, err
 	delete(s.table.subscribers, s)
 	s.snapshot, s.untold, s.began, s.behind, s.queue, s.log = nil, nil, false, nil, nil, nil
-	s.err = err
 	close(s.done)
+	return true
 }
 
 func (s *Subscription) finish() {

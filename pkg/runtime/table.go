@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dynawire/dynawire/pkg/runtime/internal/row"
@@ -19,13 +20,16 @@ type Table struct {
 	mu          sync.Mutex
 	rows        row.Index[row.UID, row.Row]
 	subscribers map[*Subscription]struct{}
-	revision    uint64
 	synced      chan struct{}
 	done        chan struct{}
 	isSynced    bool
 	staleSince  time.Time
 	closed      error
 }
+
+// revisions are those of all tables: a component that nobody follows for a while has another table afterwards, and what was
+// cached must not pass for what it says.
+var revisions atomic.Uint64
 
 // NewTable returns a table that is not synced. The clock is for Event.At; nil means time.Now.
 func NewTable(now func() time.Time) *Table {
@@ -67,11 +71,14 @@ func (t *Table) Apply(changes ...Change) {
 	if len(changes) == 0 {
 		return
 	}
-	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed != nil {
 		return
+	}
+	var now time.Time
+	if t.isSynced {
+		now = t.now()
 	}
 	for _, c := range changes {
 		r := c.row
@@ -87,6 +94,9 @@ func (t *Table) Apply(changes ...Change) {
 			s.mark(uid, old, now)
 		}
 	}
+	if !t.isSynced {
+		return // nobody has been told anything
+	}
 	for s := range t.subscribers {
 		if s.tooSlow() {
 			s.fail()
@@ -94,10 +104,20 @@ func (t *Table) Apply(changes ...Change) {
 	}
 }
 
+// Reserve makes room for so many instances, so that a table need not grow to it step by step.
+func (t *Table) Reserve(instances int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows.Reserve(instances)
+}
+
 func (t *Table) apply(old, r *row.Row, removed bool) bool {
 	if removed {
 		t.rows.Delete(r.UID())
 		return old != nil
+	}
+	if r.Revision != 0 { // it has been in a table before, and readers may be at it
+		r = r.With(r.Self)
 	}
 	if old != nil && old.SamePlace(r) && old.Self.Name() == r.Self.Name() && old.Self.Metadata.Same(&r.Self.Metadata) {
 		if old.SameState(r) {
@@ -105,8 +125,7 @@ func (t *Table) apply(old, r *row.Row, removed bool) bool {
 		}
 		r.Revision = old.Revision
 	} else {
-		t.revision++
-		r.Revision = t.revision
+		r.Revision = revisions.Add(1)
 	}
 	t.rows.Put(r)
 	return true
@@ -136,7 +155,9 @@ func (t *Table) Done() <-chan struct{} { return t.done }
 func (t *Table) SetStale(since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.staleSince = since
+	if t.closed == nil {
+		t.staleSince = since
+	}
 }
 
 // Lookup returns the instance with that UID.
@@ -200,14 +221,18 @@ func (t *Table) Subscribe(onClose func(), opts ...SubscribeOption) (*Subscriptio
 	return s, nil
 }
 
-// Close ends every subscription with that error and takes no more changes.
+// Close ends every subscription with that error and takes no more changes. What is there is stale from then on.
 func (t *Table) Close(err error) {
+	now := t.now()
 	t.mu.Lock()
 	subscribers := t.subscribers
 	t.subscribers = nil
 	if t.closed == nil {
 		t.closed = err
 		close(t.done)
+		if t.staleSince.IsZero() {
+			t.staleSince = now
+		}
 	}
 	t.mu.Unlock()
 	for s := range subscribers {

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,7 +14,8 @@ const defaultDrain = 5 * time.Second
 // Worker is the life of a process as an instance, for Run: what to register, what to do before it is ready, what to do then.
 type Worker struct {
 	Registration Registration
-	// Load makes the process able to serve: it loads the model. Nil: it is able at once.
+	// Load makes the process able to serve: it loads the model. Run waits for it even after its context ended, so it had
+	// better heed that. Nil: the process is able at once.
 	Load func(ctx context.Context, self Instance) error
 	// Serve answers requests, from before the instance is ready until its context ends; then it finishes what is under way
 	// and returns. Nil: the program serves by other means.
@@ -34,7 +36,11 @@ func (w Worker) Run(ctx context.Context, d Discovery) error {
 		log = slog.Default()
 	}
 	self, err := d.CreateInstance(ctx, w.Registration)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		log.Info("told to end before it was registered", "error", err)
+		return nil
+	case err != nil:
 		return err
 	}
 	log.Info("registered", "instance", self.ID.String(), "uid", self.ID.UID, "component", self.Namespace+"/"+self.Component)

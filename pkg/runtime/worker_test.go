@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -134,6 +135,28 @@ func TestWorkerThatFails(t *testing.T) {
 			require.Eventually(t, func() bool { return slices.Equal(tc.events, d.all()) }, soon, time.Millisecond, "%v", tc.events)
 		})
 	}
+}
+
+// slowToRegister is one that waits for a Service.
+type slowToRegister struct {
+	runtime.Discovery
+	waits chan struct{}
+}
+
+func (s slowToRegister) CreateInstance(ctx context.Context, _ runtime.Registration) (runtime.Instance, error) {
+	close(s.waits)
+	<-ctx.Done()
+	return runtime.Instance{}, fmt.Errorf("wait for a service: %w", ctx.Err())
+}
+
+func TestWorkerThatIsToldToEndBeforeItIsRegistered(t *testing.T) {
+	ctx, term := context.WithCancel(t.Context())
+	s := slowToRegister{waits: make(chan struct{})}
+	done := make(chan error, 1)
+	go func() { done <- worker(&diary{}).Run(ctx, s) }()
+	<-s.waits
+	term()
+	require.NoError(t, <-done)
 }
 
 func TestRoutesInTurn(t *testing.T) {

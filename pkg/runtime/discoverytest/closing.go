@@ -23,6 +23,7 @@ var closing = []test{
 		}
 		require.ErrorIs(s, last, runtime.ErrClosed)
 		require.ErrorIs(s, f.Err(), runtime.ErrClosed)
+		assert.NotZero(s, f.Snapshot().StaleSince, "what was known is not current any more")
 
 		ctx := s.ctx()
 		_, err := w.CreateInstance(ctx, registration(8080))

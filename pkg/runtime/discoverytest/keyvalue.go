@@ -95,6 +95,37 @@ var keyValue = []test{
 		require.NoError(s, err)
 		assert.Equal(s, "card", string(kv.Value))
 	}},
+	{"many that write the same at once make one write", func(s *suite) {
+		const writers = 200
+		pods := make([]*process, 10)
+		for i := range pods {
+			pods[i] = s.router("router-" + string(rune('0'+i)))
+		}
+		card := bytes.Repeat([]byte("card"), 1<<10)
+		ctx := s.ctx()
+		start := make(chan struct{})
+		var running sync.WaitGroup
+		var mu sync.Mutex
+		versions := map[string]int{}
+		for i := range writers {
+			running.Go(func() {
+				<-start
+				p := pods[i%len(pods)]
+				if !assert.NoError(s, p.WriteKV(ctx, "mdc/Qwen3-32B", card)) {
+					return
+				}
+				kv, err := p.ReadKV(ctx, "mdc/Qwen3-32B")
+				assert.NoError(s, err)
+				assert.True(s, bytes.Equal(card, kv.Value))
+				mu.Lock()
+				defer mu.Unlock()
+				versions[kv.Version]++
+			})
+		}
+		close(start)
+		running.Wait()
+		assert.Len(s, versions, 1, "each writer finds the version of the one write: %v", versions)
+	}},
 	{"what cannot be stored is refused", func(s *suite) {
 		r := s.router("router-0")
 		require.ErrorIs(s, r.WriteKV(s.ctx(), "k", make([]byte, runtime.MaxValue+1)), runtime.ErrTooLarge)

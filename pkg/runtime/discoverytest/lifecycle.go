@@ -116,6 +116,22 @@ var lifecycle = []test{
 		_, ok := after.Endpoint("embed")
 		assert.True(s, ok)
 	}},
+	{"a revision never comes again, though nobody looked for a while", func(s *suite) {
+		w, r := s.worker("worker-0"), s.router("router-0")
+		s.ready(w)
+		f := s.follow(r)
+		before := f.expect("NewReady worker-0").Instance
+		require.NoError(s, f.Close())
+		s.register(w, registration(9090))
+		s.eventually("what was registered last", func() bool {
+			m, err := r.Metadata(s.ctx(), w.self.ID)
+			return err == nil && len(m.Endpoints()) == 1 && m.Endpoints()[0].Transport.HostPort() == "192.0.2.1:9090"
+		})
+		after := s.follow(r).expect("NewReady worker-0").Instance
+		e, _ := after.Endpoint(endpoint)
+		assert.Equal(s, "192.0.2.1:9090", e.Transport.HostPort())
+		assert.Greater(s, after.Revision, before.Revision)
+	}},
 	{"registering the same again says nothing", func(s *suite) {
 		w, f := s.worker("worker-0"), s.follow(s.router("router-0"))
 		s.ready(w)

@@ -5,6 +5,8 @@
 //		grpc.WithResolvers(grpcresolver.New(d, grpcresolver.Config{})),
 //		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`), …)
 //
+// With TLS, grpc.WithAuthority names whom the workers' certificates are for; else that would be the target.
+//
 // Nothing is registered globally. Each channel has a subscription of its own, of which discovery shares the watch.
 //
 // Not known is not empty. Until the first synchronisation nothing is told to the channel, so that calls wait for as long as
@@ -73,9 +75,10 @@ func (b *builder) Build(target resolver.Target, cc resolver.ClientConn, _ resolv
 	}
 	r := &dynamoResolver{
 		config: b.config, what: namespace + "/" + component, cc: cc, sub: sub, cancel: cancel,
-		ready: map[runtime.InstanceID]resolver.Endpoint{},
+		changed: make(chan struct{}, 1), ready: map[runtime.InstanceID]resolver.Endpoint{},
 	}
 	r.running.Go(r.follow)
+	r.running.Go(r.report)
 	return r, nil
 }
 
@@ -86,10 +89,11 @@ type dynamoResolver struct {
 	sub     *runtime.Subscription
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	changed chan struct{} // there is something to tell; closed when the subscription has ended
 
-	// Of follow alone.
+	mu     sync.Mutex
 	synced bool
-	ready  map[runtime.InstanceID]resolver.Endpoint
+	ready  map[runtime.InstanceID]resolver.Endpoint // without addresses where there is nothing to dial
 }
 
 // ResolveNow has nothing to do: what there is to know comes by itself.
@@ -101,23 +105,37 @@ func (r *dynamoResolver) Close() {
 	r.running.Wait()
 }
 
+// follow keeps up with the component, whatever the channel is doing.
 func (r *dynamoResolver) follow() {
-	events := r.sub.C()
-	for ev := range events {
+	defer close(r.changed)
+	for ev := range r.sub.C() {
 		r.apply(ev)
-		for more := true; more; { // what came at the same time is told at once
-			select {
-			case ev, open := <-events:
-				if open {
-					r.apply(ev)
-				}
-				more = open
-			default:
-				more = false
-			}
+		select {
+		case r.changed <- struct{}{}:
+		default:
 		}
-		if r.synced {
-			r.tell()
+	}
+}
+
+func (r *dynamoResolver) apply(ev runtime.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case ev.Type == runtime.Synced:
+		r.synced = true
+	case ev.Instance.Ready:
+		r.ready[ev.Instance.ID] = r.endpoint(ev.Instance)
+	default:
+		delete(r.ready, ev.Instance.ID)
+	}
+}
+
+// report tells the channel. All that happens while the channel takes in a state, which costs it something for each address,
+// is in the next one.
+func (r *dynamoResolver) report() {
+	for range r.changed {
+		if endpoints, known, synced := r.endpoints(); synced {
+			r.tell(endpoints, known)
 		}
 	}
 	if err := r.sub.Err(); err != nil {
@@ -125,56 +143,58 @@ func (r *dynamoResolver) follow() {
 	}
 }
 
-func (r *dynamoResolver) apply(ev runtime.Event) {
-	switch {
-	case ev.Type == runtime.Synced:
-		r.synced = true
-	case ev.Instance.Ready:
-		if e, ok := r.endpoint(ev.Instance); ok {
-			r.ready[ev.Instance.ID] = e
-			return
-		}
-		fallthrough
-	default:
-		delete(r.ready, ev.Instance.ID)
-	}
-}
-
-// tell gives the channel all that is ready. Its verdict is of no use: a watch has no other answer to offer.
-func (r *dynamoResolver) tell() {
+// endpoints returns those that can be dialled, and how many are ready.
+func (r *dynamoResolver) endpoints() (endpoints []resolver.Endpoint, ready int, synced bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	ids := slices.SortedFunc(maps.Keys(r.ready), func(a, b runtime.InstanceID) int {
 		return cmp.Or(cmp.Compare(a.PodName, b.PodName), cmp.Compare(a.UID, b.UID))
 	})
-	endpoints := make([]resolver.Endpoint, len(ids))
-	for i, id := range ids {
-		endpoints[i] = r.ready[id]
+	endpoints = make([]resolver.Endpoint, 0, len(ids))
+	for _, id := range ids {
+		if e := r.ready[id]; len(e.Addresses) > 0 {
+			endpoints = append(endpoints, e)
+		}
 	}
+	return endpoints, len(ids), r.synced
+}
+
+// tell gives the channel all that there is. Its verdict is of no use: a watch has no other answer to offer.
+func (r *dynamoResolver) tell(endpoints []resolver.Endpoint, ready int) {
 	_ = r.cc.UpdateState(resolver.State{Endpoints: endpoints})
-	if len(endpoints) == 0 {
-		// Now that the old addresses are gone calls fail with this, if the balancer passes it on (pick_first does).
+	if len(endpoints) > 0 {
+		return
+	}
+	// Now that the old addresses are gone calls fail with this, if the balancer passes it on (pick_first does).
+	switch {
+	case ready == 0:
 		r.cc.ReportError(fmt.Errorf("no instance of %s is ready", r.what))
+	case r.config.Port != 0:
+		r.cc.ReportError(fmt.Errorf("none of %d ready instances of %s has an address", ready, r.what))
+	default:
+		r.cc.ReportError(fmt.Errorf("none of %d ready instances of %s has an endpoint %q whose transport begins with HOST:PORT; "+
+			"set Config.Endpoint or Config.Port", ready, r.what, r.config.Endpoint))
 	}
 }
 
 // endpoint is where and who an instance is for gRPC.
-func (r *dynamoResolver) endpoint(i runtime.Instance) (resolver.Endpoint, bool) {
+func (r *dynamoResolver) endpoint(i runtime.Instance) resolver.Endpoint {
 	out := resolver.Endpoint{Attributes: attributes.New(instanceKey{}, i.ID).WithValue(zoneKey{}, i.Zone)}
 	if r.config.Port != 0 {
 		for _, a := range i.Addresses {
 			out.Addresses = append(out.Addresses, resolver.Address{Addr: net.JoinHostPort(a.String(), strconv.Itoa(int(r.config.Port)))})
 		}
-		return out, len(out.Addresses) > 0
+		return out
 	}
 	e, ok := i.Endpoint(r.config.Endpoint)
 	if !ok {
-		return out, false
+		return out
 	}
 	addr := e.Transport.HostPort()
-	if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" {
-		return out, false
+	if host, port, err := net.SplitHostPort(addr); err == nil && host != "" && port != "" {
+		out.Addresses = []resolver.Address{{Addr: addr}}
 	}
-	out.Addresses = []resolver.Address{{Addr: addr}}
-	return out, true
+	return out
 }
 
 type (

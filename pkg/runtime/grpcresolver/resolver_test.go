@@ -2,6 +2,8 @@ package grpcresolver_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -205,6 +207,15 @@ func (r *recorder) last() (resolver.State, int) {
 	return r.states[len(r.states)-1], len(r.states)
 }
 
+func (r *recorder) errors() (n int, last error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.errs) == 0 {
+		return 0, nil
+	}
+	return len(r.errs), r.errs[len(r.errs)-1]
+}
+
 func build(t *testing.T, d runtime.Discovery, c grpcresolver.Config, target string) (*recorder, resolver.Resolver, error) {
 	t.Helper()
 	var parsed resolver.Target
@@ -244,6 +255,45 @@ func TestEndpointsSayWhoTheyAre(t *testing.T) {
 	assert.Empty(t, rec.errs, "closing is no error")
 }
 
+// busy is a channel that takes its time with each state, as one of thousands of addresses does.
+type busy struct {
+	*recorder
+	updates chan struct{} // one for each that may go on
+}
+
+func (b busy) UpdateState(s resolver.State) error {
+	err := b.recorder.UpdateState(s)
+	<-b.updates
+	return err
+}
+
+func TestWhatHappensMeanwhileIsToldAtOnce(t *testing.T) {
+	table := runtime.NewTable(nil)
+	table.MarkSynced()
+	target := resolver.Target{}
+	u, err := target.URL.Parse("dynamo:///dynamo/backend")
+	require.NoError(t, err)
+	target.URL = *u
+	cc := busy{&recorder{}, make(chan struct{})}
+	r, err := grpcresolver.New(unsynced{table: table}, grpcresolver.Config{Port: 9000}).Build(target, cc, resolver.BuildOptions{})
+	require.NoError(t, err)
+	told := func() int { _, n := cc.last(); return n }
+	require.Eventually(t, func() bool { return told() == 1 }, patience, time.Millisecond)
+	const workers = 500
+	for n := range workers {
+		name := fmt.Sprintf("worker-%03d", n)
+		table.Apply(runtime.Change{Instance: &runtime.Instance{
+			ID: runtime.InstanceID{Namespace: "llm", PodName: name, UID: name}, Namespace: "dynamo", Component: "backend", Ready: true,
+			Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+		}})
+	}
+	time.Sleep(100 * time.Millisecond) // the resolver hears of them while the channel is at work
+	close(cc.updates)
+	require.Eventually(t, func() bool { s, _ := cc.last(); return len(s.Endpoints) == workers }, patience, time.Millisecond)
+	assert.Less(t, told(), 5, "not once for each")
+	r.Close()
+}
+
 func TestTransportsThatAreNoAddressAreLeftOut(t *testing.T) {
 	world := memory.NewWorld()
 	newWorker(t, world, "nats", runtime.Transport{Kind: "nats_tcp", Address: "dynamo.backend.generate"}).set(t, runtime.StatusReady)
@@ -259,14 +309,13 @@ func TestTransportsThatAreNoAddressAreLeftOut(t *testing.T) {
 	assert.Equal(t, "192.0.2.1:9000", state.Endpoints[0].Addresses[0].Addr)
 
 	good.Remove()
-	require.Eventually(t, func() bool { s, _ := rec.last(); return len(s.Endpoints) == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { n, _ := rec.errors(); return n == 1 }, patience, time.Millisecond)
+	state, _ = rec.last()
+	assert.Empty(t, state.Endpoints)
+	_, last := rec.errors()
+	require.ErrorContains(t, last, `none of 1 ready instances of dynamo/backend has an endpoint "generate"`)
 	require.NoError(t, d.Close())
-	require.Eventually(t, func() bool {
-		rec.mu.Lock()
-		defer rec.mu.Unlock()
-		return len(rec.errs) > 1
-	}, patience, time.Millisecond)
-	require.ErrorIs(t, rec.errs[len(rec.errs)-1], runtime.ErrClosed)
+	require.Eventually(t, func() bool { _, last := rec.errors(); return errors.Is(last, runtime.ErrClosed) }, patience, time.Millisecond)
 }
 
 func TestTargets(t *testing.T) {

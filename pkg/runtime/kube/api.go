@@ -93,8 +93,12 @@ func (c collection) get(ctx context.Context, opts metav1.ListOptions) (io.ReadCl
 
 // object returns one object as it is encoded.
 func (c collection) object(ctx context.Context, name string) (string, error) {
-	text, err := c.client.Get().Namespace(c.namespace).Resource(c.resource).Name(name).
-		SetHeader("Accept", c.format.contentType()).Do(ctx).Raw()
+	result := c.client.Get().Namespace(c.namespace).Resource(c.resource).Name(name).
+		SetHeader("Accept", c.format.contentType()).Do(ctx)
+	if err := result.Error(); err != nil { // Raw would not read what the API server says
+		return "", err
+	}
+	text, err := result.Raw()
 	return string(text), err
 }
 

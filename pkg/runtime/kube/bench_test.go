@@ -36,6 +36,9 @@ func BenchmarkSync20kDynamo(b *testing.B) { benchmarkSync(b, "dynamo") }
 // The same without metadata: endpoints only, which no Event ever tells of.
 func BenchmarkSync20kSlices(b *testing.B) { benchmarkSync(b, "slices") }
 
+// The same in a cluster with two address families: each pod is in a slice of each.
+func BenchmarkSync20kDual(b *testing.B) { benchmarkSync(b, "dual") }
+
 func benchmarkSync(b *testing.B, fleet string) {
 	for _, side := range []struct {
 		name string

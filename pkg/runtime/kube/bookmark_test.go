@@ -33,7 +33,6 @@ func TestBookmarksSaveStartingOver(t *testing.T) {
 			s.Trim()
 			before := s.Requests("watch", "endpointslices")
 			s.EndWatches()
-			s.WaitWatches(t, 0)
 			s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "not ready")))
 			expect(t, sub, "NotReady worker-1")
 			want := 1 // resumed

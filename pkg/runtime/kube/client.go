@@ -8,6 +8,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -35,6 +36,11 @@ type Client struct {
 	health     *runtime.Health
 	server     *runtime.HealthServer
 	self       *runtime.Instance
+	stopping   sync.WaitGroup // watches that the last user has let go of; added to with mu held
+
+	// life ends with Close.
+	life context.Context //nolint:containedctx // it is the client's, not a call's
+	end  context.CancelFunc
 
 	// join guards the joined state of all components, and is held for the length of one object. Where both are held, mu was
 	// first; a table's own lock is the innermost.
@@ -60,7 +66,9 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Identity.Container != "" {
 		st.read = ofContainers(st.read)
 	}
+	life, end := context.WithCancel(context.Background())
 	return &Client{
+		life: life, end: end,
 		cfg:        cfg,
 		identity:   cfg.Identity,
 		api:        a,
@@ -70,6 +78,22 @@ func New(cfg Config) (*Client, error) {
 		components: map[componentKey]*component{},
 		health:     cfg.Health,
 	}, nil
+}
+
+// whileOpen runs f with a context that ends with the client as well: a closed client writes nothing, and nobody waits for
+// one.
+func (c *Client) whileOpen(ctx context.Context, f func(context.Context) error) error {
+	if c.life.Err() != nil {
+		return runtime.ErrClosed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.life, func() { cancel(runtime.ErrClosed) })() //nolint:contextcheck // the end of the client, not of the call
+	err := f(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), runtime.ErrClosed) {
+		return fmt.Errorf("%w: %w", runtime.ErrClosed, err)
+	}
+	return err
 }
 
 // Identity is who the process is.
@@ -136,6 +160,7 @@ func (c *Client) Close() error {
 	components, metadata, server := c.components, c.metadata, c.server
 	c.components, c.metadata, c.server = nil, nil, nil
 	c.mu.Unlock()
+	c.end()
 
 	for _, comp := range components {
 		comp.table.Close(runtime.ErrClosed)
@@ -144,6 +169,7 @@ func (c *Client) Close() error {
 	if metadata != nil {
 		metadata.stop()
 	}
+	c.stopping.Wait()
 	var err error
 	if server != nil {
 		err = server.Close()

@@ -43,6 +43,7 @@ type component struct {
 	stopped      bool
 	armed        uint64 // the newest State.Missing that a timer waits for
 	staleSince   time.Time
+	contactSince time.Time // when it came back last
 }
 
 // acquire returns the component, started if nobody followed it, and counts the caller as a user.
@@ -80,10 +81,14 @@ func (c *Client) release(comp *component) {
 			metadata, c.metadata = c.metadata, nil
 		}
 	}
+	if last {
+		c.stopping.Add(1)
+	}
 	c.mu.Unlock()
 	if !last {
 		return
 	}
+	defer c.stopping.Done()
 	comp.stop()
 	if metadata != nil {
 		metadata.stop()
@@ -150,6 +155,7 @@ func (comp *component) stop() {
 	}
 	c.mu.Unlock()
 	comp.running.Wait()
+	comp.table.Close(runtime.ErrClosed) // what is known is not current any more
 }
 
 // wait returns when the component is synced.

@@ -18,9 +18,6 @@ import (
 // the container's, which no EndpointSlice has, so that pods are followed in their place; for the join each pod is a slice
 // that lists its containers. (ai-dynamo/dynamo lib/runtime/src/discovery/kube/daemon.rs)
 
-// annotationMainContainer names the container whose instance keeps the pod's name.
-const annotationMainContainer = "nvidia.com/dynamo-main-container-name"
-
 // reader takes what the join needs out of one object; into lends its memory.
 type reader func(object string, into []join.Endpoint) (s join.Slice, version string, err error)
 
@@ -61,20 +58,19 @@ func readPod(object string, into []join.Endpoint) (s join.Slice, version string,
 	}
 	address, _ := netip.ParseAddr(p.Status.PodIP)
 	m := p.Metadata
-	for _, e := range sliceOf(m.Name, string(m.UID), m.Annotations, m.DeletionTimestamp != nil, p.Status.ContainerStatuses) {
+	for _, e := range sliceOf(m.Name, string(m.UID), m.DeletionTimestamp != nil, p.Status.ContainerStatuses) {
 		e.Address, e.Node = address, p.Spec.NodeName
 		s.Endpoints = append(s.Endpoints, e)
 	}
 	return s, m.ResourceVersion, nil
 }
 
-// sliceOf lists a pod's containers with their readiness.
-func sliceOf(pod, uid string, annotations map[string]string, terminating bool, containers []corev1.ContainerStatus) []join.Endpoint {
+// sliceOf lists a pod's containers with their readiness. As in a slice, none is ready in a pod that is terminating; Dynamo
+// goes on listing them until they end.
+func sliceOf(pod, uid string, terminating bool, containers []corev1.ContainerStatus) []join.Endpoint {
 	out := make([]join.Endpoint, len(containers))
 	for i, container := range containers {
-		id := runtime.Identity{
-			PodName: pod, PodUID: uid, Container: container.Name, MainContainer: annotations[annotationMainContainer],
-		}.InstanceID()
+		id := runtime.Identity{PodName: pod, PodUID: uid, Container: container.Name}.InstanceID()
 		out[i] = join.Endpoint{PodName: id.PodName, PodUID: id.UID, Ready: container.Ready && !terminating, Terminating: terminating}
 	}
 	return out

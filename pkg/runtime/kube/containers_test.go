@@ -26,14 +26,14 @@ func TestContainersAreInstances(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "worker-0", Namespace: kubeNamespace, UID: types.UID(uid), Labels: labelsOf(component)},
 			Spec:       corev1.PodSpec{NodeName: "node-1"},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{
-				{Name: "engine-0", Ready: ready[0]}, {Name: "engine-1", Ready: ready[1]}, {Name: "sidecar", Ready: true},
+				{Name: "main", Ready: ready[0]}, {Name: "engine-1", Ready: ready[1]}, {Name: "sidecar", Ready: true},
 			}},
 		}
 	}
 	s.Set(pod(false, false))
 	engine := func(name string) (*kube.Client, runtime.Instance) {
 		c := newClient(t, s, func(c *kube.Config) {
-			c.Identity.PodUID, c.Identity.Container, c.Identity.MainContainer = uid, name, "engine-0"
+			c.Identity.PodUID, c.Identity.Container = uid, name
 			c.Health, c.ServiceWait = runtime.NewHealth(), time.Hour
 		})
 		self, err := c.CreateInstance(t.Context(), registration())
@@ -41,9 +41,9 @@ func TestContainersAreInstances(t *testing.T) {
 		return c, self
 	}
 	p := pod(false, false)
-	p.Annotations = map[string]string{"nvidia.com/dynamo-main-container-name": "engine-0"}
+	p.Annotations = map[string]string{"nvidia.com/dynamo-main-container-name": "engine-1"} // a proposal's, which no release reads
 	s.Set(p)
-	_, first := engine("engine-0")
+	_, first := engine("main")
 	client, second := engine("engine-1")
 	assert.Equal(t, runtime.InstanceID{Namespace: kubeNamespace, PodName: "worker-0", UID: uid}, first.ID)
 	assert.Equal(t, runtime.InstanceID{Namespace: kubeNamespace, PodName: "worker-0-engine-1", UID: uid + "/engine-1"}, second.ID)
@@ -54,6 +54,10 @@ func TestContainersAreInstances(t *testing.T) {
 	require.Len(t, object.OwnerReferences, 1)
 	assert.Equal(t, "worker-0", object.OwnerReferences[0].Name)
 	assert.Equal(t, types.UID(uid), object.OwnerReferences[0].UID)
+	assert.Equal(t, new(false), object.OwnerReferences[0].Controller, "a pod controls the object of its own name alone, as Dynamo writes it")
+	object = s.Get(v1alpha1.Resource, kubeNamespace, "worker-0").(*v1alpha1.DynamoWorkerMetadata)
+	require.Len(t, object.OwnerReferences, 1)
+	assert.Equal(t, new(true), object.OwnerReferences[0].Controller)
 	assert.Equal(t, runtime.Owner{APIVersion: "v1", Kind: "Pod", Name: "worker-0", UID: uid}, second.ID.Owner())
 
 	sub := subscribe(t, client)

@@ -39,7 +39,7 @@ func (c *Client) Diagnose(ctx context.Context, namespace, componentName string) 
 	d.Namespace, d.Component = namespace, componentName
 	d.key = componentKey{namespace, componentName}
 	if d.own {
-		d.Pod = c.identity.PodName
+		d.Pod, d.Container = c.identity.PodName, c.identity.Container
 	}
 	err := d.key.check()
 	if err != nil && (!d.own || componentName != "" && namespace != "") {
@@ -51,6 +51,12 @@ func (c *Client) Diagnose(ctx context.Context, namespace, componentName string) 
 
 // ownUID is the UID by which the own instance is known.
 func (d *diagnosing) ownUID() string { return d.client.identity.InstanceID().UID }
+
+// self is the name by which it is known.
+func (d *diagnosing) self() string { return d.client.identity.ObjectName() }
+
+// ofContainers tells container mode: what is listed is containers, by pods and not by slices.
+func (d *diagnosing) ofContainers() bool { return d.client.identity.Container != "" }
 
 // diagnosing is a diagnosis that is being made, with what was read for it.
 type diagnosing struct {
@@ -85,7 +91,7 @@ func (d *diagnosing) run(ctx context.Context) {
 		return
 	}
 	d.checkPods(ctx)
-	if d.client.identity.Container != "" {
+	if d.ofContainers() {
 		d.listContainers()
 	} else if !d.checkService(slicesOf) {
 		return
@@ -97,13 +103,13 @@ func (d *diagnosing) run(ctx context.Context) {
 	d.checkSynced()
 }
 
-// listContainers is what the slices list in container mode.
+// listContainers is what the slices list, in container mode.
 func (d *diagnosing) listContainers() {
 	for _, p := range d.pods {
-		if (componentKey{p.Labels[wiring.LabelNamespace], p.Labels[wiring.LabelComponent]}) != d.key {
+		if len(d.wrongLabels(p.Labels)) > 0 || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		slice := sliceOf(p.Name, string(p.UID), p.Annotations, p.DeletionTimestamp != nil, p.Status.ContainerStatuses)
+		slice := sliceOf(p.Name, string(p.UID), p.DeletionTimestamp != nil, p.Status.ContainerStatuses)
 		for _, e := range slice {
 			d.endpoints = append(d.endpoints, listed{pod: e.PodName, uid: e.PodUID, ready: e.Ready, terminating: e.Terminating})
 		}
@@ -141,6 +147,12 @@ func (d *diagnosing) checkOwnPod(ctx context.Context) bool {
 	case string(pod.UID) != id.PodUID:
 		d.add(runtime.CheckIdentity, runtime.Problem, fmt.Sprintf("pod %s has UID %s, but %s is %s: its metadata would belong to nobody",
 			id.PodName, pod.UID, wiring.EnvPodUID, id.PodUID), wiring.EnvPodUID+" must come from fieldRef metadata.uid; leave it to dynawire")
+	case d.ofContainers() && !slices.Contains(containersOf(&pod), id.Container):
+		d.add(runtime.CheckIdentity, runtime.Problem, fmt.Sprintf("pod %s has no container %s (%s): nobody looks for what it publishes",
+			id.PodName, id.Container, wiring.EnvContainerName), "set it to the container's name, one of "+strings.Join(containersOf(&pod), ", ")+
+			"; init containers, sidecars among them, are not looked at")
+	case d.ofContainers():
+		d.add(runtime.CheckIdentity, runtime.OK, fmt.Sprintf("container %s of pod %s with UID %s", id.Container, id.PodName, id.PodUID), "")
 	default:
 		d.add(runtime.CheckIdentity, runtime.OK, fmt.Sprintf("pod %s with UID %s", id.PodName, id.PodUID), "")
 	}
@@ -150,23 +162,50 @@ func (d *diagnosing) checkOwnPod(ctx context.Context) bool {
 	return true
 }
 
-func (d *diagnosing) checkLabels(labels map[string]string) bool {
+// containersOf are the names of those whose readiness the pod's status tells, or will tell.
+func containersOf(p *corev1.Pod) []string {
+	var names []string
+	for i := range p.Status.ContainerStatuses {
+		names = append(names, p.Status.ContainerStatuses[i].Name)
+	}
+	for i := range p.Spec.Containers {
+		if name := p.Spec.Containers[i].Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wrongLabels says what keeps a pod with these labels out of the component.
+func (d *diagnosing) wrongLabels(labels map[string]string) []string {
 	var wrong []string
-	for _, want := range [...]struct{ label, value string }{
-		{wiring.LabelNamespace, d.key.namespace}, {wiring.LabelComponent, d.key.component},
+	for _, want := range [...]struct{ label, value, is string }{
+		{wiring.LabelNamespace, d.key.namespace, "the process registers as"},
+		{wiring.LabelComponent, d.key.component, "the process registers as"},
+		{wiring.LabelDiscoveryEnabled, "true", "in container mode peers look for"},
 	} {
 		switch found, ok := labels[want.label]; {
+		case want.label == wiring.LabelDiscoveryEnabled && !d.ofContainers(): // the Service has it
 		case !ok:
 			wrong = append(wrong, "no label "+want.label)
 		case found != want.value:
-			wrong = append(wrong, fmt.Sprintf("label %s is %q, the process registers as %q", want.label, found, want.value))
+			wrong = append(wrong, fmt.Sprintf("label %s is %q, %s %q", want.label, found, want.is, want.value))
 		}
 	}
+	return wrong
+}
+
+func (d *diagnosing) checkLabels(labels map[string]string) bool {
+	wrong := d.wrongLabels(labels)
 	if len(wrong) == 0 {
 		d.add(runtime.CheckLabels, runtime.OK, "its labels name "+d.key.namespace+"/"+d.key.component, "")
 		return true
 	}
-	d.add(runtime.CheckLabels, runtime.Problem, "the pod's labels do not name the component: no Service selects it",
+	found := "the pod's labels do not name the component: no Service selects it"
+	if d.ofContainers() {
+		found = "the pod's labels do not name the component: nobody looks for it there"
+	}
+	d.add(runtime.CheckLabels, runtime.Problem, found,
 		"label the Kubernetes namespace "+wiring.LabelDiscoveryEnabled+"=true and recreate the pod, so that dynawire stamps it; a program "+
 			"that is no Dynamo module needs label "+wiring.LabelComponent+" in its pod template", wrong...)
 	return d.key.check() == nil
@@ -187,15 +226,18 @@ func (d *diagnosing) checkPods(ctx context.Context) {
 	for i := range list.Items {
 		p := &list.Items[i]
 		d.pods[string(p.UID)] = p
-		key := componentKey{p.Labels[wiring.LabelNamespace], p.Labels[wiring.LabelComponent]}
-		if key == d.key {
+		if len(d.wrongLabels(p.Labels)) == 0 {
 			mine++
 			continue
 		}
-		others[key.namespace+"/"+key.component]++
+		name := p.Labels[wiring.LabelNamespace] + "/" + p.Labels[wiring.LabelComponent]
+		if d.ofContainers() && p.Labels[wiring.LabelDiscoveryEnabled] != "true" {
+			name += " without " + wiring.LabelDiscoveryEnabled + "=true"
+		}
+		others[name]++
 	}
 	if mine > 0 {
-		d.add(runtime.CheckPods, runtime.OK, fmt.Sprintf("%d pods carry the labels", mine), "")
+		d.add(runtime.CheckPods, runtime.OK, fmt.Sprintf("pods with the labels: %d", mine), "")
 		return
 	}
 	details := make([]string, 0, len(others))
@@ -254,17 +296,21 @@ func serves(c discoveryv1.EndpointConditions) bool {
 }
 
 func (d *diagnosing) checkEndpoints() bool {
+	list, what := "the EndpointSlices list", "pod"
+	remedy := "the Service's selector must match the pods' labels; a pod is listed once it has an address, and until it has ended"
+	if d.ofContainers() {
+		list, what = "the pods' status lists", "container"
+		remedy = "a container is listed once the kubelet has reported it, and until its pod has ended"
+	}
 	switch at := slices.IndexFunc(d.endpoints, func(l listed) bool { return l.uid == d.ownUID() }); {
 	case len(d.endpoints) == 0:
-		d.add(runtime.CheckEndpoints, runtime.Problem, "the EndpointSlices list no pod",
-			"the Service's selector must match the pods' labels; a pod is listed once it has an address")
+		d.add(runtime.CheckEndpoints, runtime.Problem, list+" no "+what, remedy)
 		return false
 	case d.own && at < 0:
-		d.add(runtime.CheckEndpoints, runtime.Problem, fmt.Sprintf("the EndpointSlices list %d pods, but not %s", len(d.endpoints), d.Pod),
-			"the Service's selector must match the pod's labels; a pod is listed once it has an address, and until it has ended")
+		d.add(runtime.CheckEndpoints, runtime.Problem, fmt.Sprintf("%s other %ss (%d), but not %s", list, what, len(d.endpoints), d.self()), remedy)
 		return false
 	}
-	d.add(runtime.CheckEndpoints, runtime.OK, fmt.Sprintf("%d pods are listed", len(d.endpoints)), "")
+	d.add(runtime.CheckEndpoints, runtime.OK, fmt.Sprintf("%ss listed: %d", what, len(d.endpoints)), "")
 	return true
 }
 
@@ -280,15 +326,16 @@ func (d *diagnosing) checkReady() {
 		not = append(not, l.pod+": "+d.whyNotReady(l))
 	}
 	const remedy = "see the pods' events and logs; a worker is ready once its /health answers 200, which is after SetStatus(ready)"
+	found := fmt.Sprintf("ready: %d of %d", ready, len(d.endpoints))
 	switch {
 	case d.own && !ownReady:
-		d.add(runtime.CheckReady, runtime.Problem, fmt.Sprintf("%s is not ready; %d of %d are", d.Pod, ready, len(d.endpoints)), remedy, not...)
+		d.add(runtime.CheckReady, runtime.Problem, d.self()+" is not ready; "+found, remedy, not...)
 	case ready == 0:
-		d.add(runtime.CheckReady, runtime.Problem, fmt.Sprintf("none of %d is ready", len(d.endpoints)), remedy, not...)
+		d.add(runtime.CheckReady, runtime.Problem, found, remedy, not...)
 	case len(not) > 0:
-		d.add(runtime.CheckReady, runtime.Warning, fmt.Sprintf("%d of %d are ready", ready, len(d.endpoints)), "", not...)
+		d.add(runtime.CheckReady, runtime.Warning, found, "", not...)
 	default:
-		d.add(runtime.CheckReady, runtime.OK, fmt.Sprintf("all %d are ready", ready), "")
+		d.add(runtime.CheckReady, runtime.OK, found, "")
 	}
 }
 
@@ -308,6 +355,6 @@ func (d *diagnosing) checkSynced() {
 		d.add(runtime.CheckSynced, runtime.Warning, fmt.Sprintf("this client has had no contact with the API server since %s (%s)",
 			s.StaleSince.Format("15:04:05"), c.clock.Since(s.StaleSince).Round(1e9)), "it serves what it knew then, and goes on trying")
 	default:
-		d.add(runtime.CheckSynced, runtime.OK, fmt.Sprintf("this client follows the component and knows %d instances", len(s.Instances)), "")
+		d.add(runtime.CheckSynced, runtime.OK, fmt.Sprintf("this client follows the component; instances it knows: %d", len(s.Instances)), "")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
@@ -30,6 +31,12 @@ func (d *diagnosing) checkAccess(
 	a, st := d.client.api, d.client.store
 	var es discoveryv1.EndpointSliceList
 	selector := d.key.selector()
+	from, resource := a.discovery, "endpointslices"
+	into, limit := k8sruntime.Object(&es), "0"
+	if d.ofContainers() {
+		from, resource = a.core, "pods"
+		into, limit = &corev1.PodList{}, "1" // whether they can be read; checkPods reads them
+	}
 	objects = map[string]join.Object{}
 	_, listed := st.collection(a, d.KubeNamespace).page(ctx, metav1.ListOptions{}, func(text string) error {
 		if o, _, err := st.read(text); err == nil {
@@ -38,14 +45,14 @@ func (d *diagnosing) checkAccess(
 		return nil
 	})
 	refused := []error{
-		a.discovery.Get().Namespace(d.KubeNamespace).Resource("endpointslices").Param("labelSelector", selector).Do(ctx).Into(&es),
-		d.mayWatch(ctx, a.discovery, "endpointslices", selector),
+		from.Get().Namespace(d.KubeNamespace).Resource(resource).Param("labelSelector", selector).Param("limit", limit).Do(ctx).Into(into),
+		d.mayWatch(ctx, from, resource, selector),
 		listed,
 		d.mayWatch(ctx, st.client, st.resource, st.selector),
 	}
 	refused = slices.DeleteFunc(refused, func(err error) bool { return err == nil })
 	if len(refused) == 0 {
-		d.add(runtime.CheckAccess, runtime.OK, "endpointslices and "+st.resource+" can be listed and watched", "")
+		d.add(runtime.CheckAccess, runtime.OK, resource+" and "+st.resource+" can be listed and watched", "")
 		return es.Items, objects, true
 	}
 	details := make([]string, len(refused))
@@ -106,17 +113,17 @@ func (d *diagnosing) checkMetadata(objects map[string]join.Object) {
 		ownFound = ownFound || l.uid == d.ownUID()
 	}
 	const remedy = "the process publishes its metadata when it registers (CreateInstance; a Dynamo worker when it serves its endpoint): see its " +
-		"log. A frontend that only looks publishes none"
+		"log. A frontend that only looks, and a container that is no part of Dynamo, publish none"
+	found := fmt.Sprintf("with metadata: %d of %d", d.Instances, len(d.endpoints))
 	switch {
 	case d.own && !ownFound:
-		d.add(runtime.CheckMetadata, runtime.Problem, fmt.Sprintf("%s has no metadata; %d of %d pods have", d.Pod, d.Instances, len(d.endpoints)),
-			remedy, missing...)
+		d.add(runtime.CheckMetadata, runtime.Problem, d.self()+" has no metadata; "+found, remedy, missing...)
 	case d.Instances == 0:
-		d.add(runtime.CheckMetadata, runtime.Problem, fmt.Sprintf("none of %d pods has metadata", len(d.endpoints)), remedy, missing...)
+		d.add(runtime.CheckMetadata, runtime.Problem, found, remedy, missing...)
 	case len(missing) > 0:
-		d.add(runtime.CheckMetadata, runtime.Warning, fmt.Sprintf("%d of %d pods have metadata", d.Instances, len(d.endpoints)), "", missing...)
+		d.add(runtime.CheckMetadata, runtime.Warning, found, "", missing...)
 	default:
-		d.add(runtime.CheckMetadata, runtime.OK, fmt.Sprintf("all %d pods have metadata", d.Instances), "")
+		d.add(runtime.CheckMetadata, runtime.OK, found, "")
 	}
 }
 
@@ -146,8 +153,17 @@ func (d *diagnosing) whyNotReady(l listed) string {
 	if p == nil {
 		return "its readiness probe has not succeeded"
 	}
-	for i := range p.Status.ContainerStatuses {
-		c := &p.Status.ContainerStatuses[i]
+	statuses := p.Status.ContainerStatuses
+	if d.ofContainers() {
+		for i, e := range sliceOf(p.Name, uid, false, statuses) {
+			if e.PodUID == l.uid {
+				statuses = statuses[i : i+1]
+				break
+			}
+		}
+	}
+	for i := range statuses {
+		c := &statuses[i]
 		switch {
 		case c.Ready:
 			continue

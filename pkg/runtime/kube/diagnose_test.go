@@ -105,7 +105,7 @@ func TestDiagnose(t *testing.T) {
 				all(s)
 				s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.2", "ready")))
 			},
-			cause: runtime.CheckEndpoints, says: "the EndpointSlices list 1 pods, but not worker-0",
+			cause: runtime.CheckEndpoints, says: "the EndpointSlices list other pods (1), but not worker-0",
 		},
 		"none is ready": {
 			config: looker, cluster: func(s *apitest.Server) {
@@ -115,7 +115,7 @@ func TestDiagnose(t *testing.T) {
 					endpoint("worker-2", "uid-2", "10.0.0.3", "terminating")))
 				s.Set(workerMetadata("worker-0", "uid-0", 1))
 			},
-			cause: runtime.CheckReady, says: "none of 3 is ready", details: []string{
+			cause: runtime.CheckReady, says: "ready: 0 of 3", details: []string{
 				"worker-0: container main waits: CrashLoopBackOff back-off 10s",
 				"worker-1: the readiness probe of container main has not succeeded (restarts: 2)", "worker-2: it is terminating",
 			},
@@ -126,7 +126,7 @@ func TestDiagnose(t *testing.T) {
 				all(s)
 				s.Set(slice("s1", endpoint("worker-0", "uid-0", "10.0.0.1", "not ready"), endpoint("worker-1", "uid-1", "10.0.0.2", "ready")))
 			},
-			cause: runtime.CheckReady, says: "worker-0 is not ready; 1 of 2 are", ready: 1,
+			cause: runtime.CheckReady, says: "worker-0 is not ready; ready: 1 of 2", ready: 1,
 			details: []string{"worker-0: the pod is Running and its readiness probe has not succeeded"},
 		},
 		"metadata of others, of none and unreadable": {
@@ -137,7 +137,7 @@ func TestDiagnose(t *testing.T) {
 				s.Set(rawMetadata("worker-1", "uid-1", `[]`))
 				s.Set(slice("s2", endpoint("worker-2", "uid-2", "10.0.0.3", "ready")))
 			},
-			cause: runtime.CheckMetadata, says: "none of 3 pods has metadata", details: []string{
+			cause: runtime.CheckMetadata, says: "with metadata: 0 of 3", details: []string{
 				"worker-0: its object belongs to another pod of that name (UID uid-old, not uid-0)",
 				"worker-1: its object cannot be read: discovery metadata: not a JSON object", "worker-2: there is no DynamoWorkerMetadata worker-2",
 			},
@@ -225,7 +225,7 @@ func TestDiagnosisIsReadable(t *testing.T) {
 			{ID: runtime.CheckReady, Verdict: runtime.Problem, Found: "none", Remedy: "wait", Details: []string{"worker-0: it loads"}},
 		},
 	}
-	assert.Equal(t, `pod worker-0 of dynamo/backend in llm: 1 instances, 0 ready
+	assert.Equal(t, `pod worker-0 of dynamo/backend in llm: 1 instance, 0 ready
 ok       backend    it is
 problem  ready      none
                     - worker-0: it loads

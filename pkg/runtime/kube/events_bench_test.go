@@ -104,7 +104,7 @@ func BenchmarkSliceEvents(b *testing.B) {
 			})
 		}
 		feed := func() {
-			buffer := newBuffer(bytes.NewReader(stream), false)
+			buffer := newBuffer(bytes.NewReader(stream), false, nothing)
 			for range events {
 				ev, err := protobufFormat{}.event(buffer)
 				if err == nil {
@@ -129,7 +129,7 @@ func BenchmarkSliceEvents(b *testing.B) {
 		b.ReportAllocs()
 		began := CPUTime()
 		for b.Loop() {
-			buffer := newBuffer(bytes.NewReader(stream), false)
+			buffer := newBuffer(bytes.NewReader(stream), false, nothing)
 			for range events {
 				ev, err := protobufFormat{}.event(buffer)
 				if err == nil {
@@ -158,7 +158,7 @@ func BenchmarkSliceEvents(b *testing.B) {
 		b.ReportAllocs()
 		began := CPUTime()
 		for b.Loop() {
-			buffer := newBuffer(bytes.NewReader(stream), false)
+			buffer := newBuffer(bytes.NewReader(stream), false, nothing)
 			for range events {
 				es := decode(buffer)
 				old, there, _ := store.Get(es)

@@ -70,7 +70,7 @@ func serveFleet(b *testing.B, fleet string) *rest.Config {
 }
 
 // populate makes the component's slices and its pods' metadata: none for "slices", this library's for "workers", that of a
-// real worker of Dynamo 1.6.1 for "dynamo".
+// real worker of Dynamo 1.6.1 for "dynamo". For "dual" the pods of "workers" are in slices of their IPv6 addresses, too.
 func populate(s *apitest.Server, fleet string) error {
 	var dynamo v1alpha1.DynamoWorkerMetadata
 	if fleet == "dynamo" {
@@ -82,11 +82,11 @@ func populate(s *apitest.Server, fleet string) error {
 			return err
 		}
 	}
-	var endpoints []discoveryv1.Endpoint
+	var endpoints, six []discoveryv1.Endpoint
 	for i := range fleetSize {
 		pod, uid := fleetPod(i)
 		switch fleet {
-		case "workers":
+		case "workers", "dual":
 			s.Set(fleetMetadata(pod, uid))
 		case "dynamo":
 			object := dynamo
@@ -97,10 +97,19 @@ func populate(s *apitest.Server, fleet string) error {
 		endpoints = append(endpoints, endpoint(pod, uid, fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&0xff, i&0xff), "ready"))
 		node := fmt.Sprintf("node-%d", i%500)
 		endpoints[len(endpoints)-1].NodeName = &node
-		if len(endpoints) == fleetPerSlice {
-			s.Set(fleetSlice(i/fleetPerSlice, endpoints))
-			endpoints = nil
+		last := endpoints[len(endpoints)-1]
+		last.Addresses = []string{fmt.Sprintf("fd00:10::%x:%x", i>>16, i&0xffff)}
+		six = append(six, last)
+		if len(endpoints) < fleetPerSlice {
+			continue
 		}
+		s.Set(fleetSlice(i/fleetPerSlice, endpoints))
+		if fleet == "dual" {
+			slice := fleetSlice(fleetSize+i/fleetPerSlice, six)
+			slice.AddressType = discoveryv1.AddressTypeIPv6
+			s.Set(slice)
+		}
+		endpoints, six = nil, nil
 	}
 	return nil
 }
@@ -141,7 +150,7 @@ func managed(manager, fields string) []metav1.ManagedFieldsEntry {
 func documentSize(fleet string) float64 {
 	s := struct{ k8sruntime.RawExtension }{}
 	switch fleet {
-	case "workers":
+	case "workers", "dual":
 		pod, uid := fleetPod(0)
 		s.RawExtension = fleetMetadata(pod, uid).Spec.Data
 	case "dynamo":

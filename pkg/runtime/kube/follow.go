@@ -23,10 +23,12 @@ type sink interface {
 	// begin: the telling before was cut off.
 	begin()
 	end()
-	// set and remove take an object as it is encoded, valid during the call, and return its resource version. An error is one
-	// of the encoding.
+	// set and remove take an object as it is encoded, valid until the next flush or end, and return its resource version. An
+	// error is one of the encoding.
 	set(object string) (version string, err error)
 	remove(object string) (version string, err error)
+	// flush says that the memory of what was set until now is needed for something else.
+	flush()
 	// contact says that the follower hears the API server from now on, or does not since now.
 	contact(ok bool)
 }
@@ -41,20 +43,27 @@ type follower struct {
 	clock clock.WithDelayedExecution
 	log   *slog.Logger
 
-	version  []byte // where to resume; empty: from the beginning
-	listing  bool   // the API server cannot stream the initial state
-	failures int
+	version   []byte // where to resume; empty: from the beginning
+	listing   bool   // the API server cannot stream the initial state
+	failures  int
+	forgotten bool // told that the version is too old, and nothing else since
 
-	mu      sync.Mutex
-	lastErr error
+	mu        sync.Mutex // held while the sink hears of contact
+	lastErr   error
+	contactAt time.Time // when this session came into contact; zero before
 }
 
 const (
 	// The API server ends no watch before that; random, so that a fleet's do not end together (as client-go's Reflector).
 	minWatch, maxWatch = 5 * time.Minute, 10 * time.Minute
-	minDelay, maxDelay = 250 * time.Millisecond, 10 * time.Second
-	// steady is how long a connection must hold for the next failure to count as a first one.
+	minDelay, maxDelay = 250 * time.Millisecond, 5 * time.Second
+	// steady is how long contact must hold for the next failure to count as a first one.
 	steady = 5 * time.Second
+	// quiet is how long an API server that was asked to go on must have said nothing to be heard: that it has forgotten the
+	// place comes after an answer like any other.
+	quiet = 250 * time.Millisecond
+	// endWait is how long an end that was asked for may be late.
+	endWait = 30 * time.Second
 	// An API server older than 1.27 ignores the request for the initial state, and never ends telling it.
 	initialStateWait = time.Minute
 	// Twenty pages of a large component: each is held in memory as a whole.
@@ -73,15 +82,19 @@ func (f *follower) err() error {
 // run follows until ctx ends.
 func (f *follower) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		started := f.clock.Now()
 		err := f.session(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		f.to.contact(false)
-		if f.clock.Since(started) > steady {
-			f.failures = 0
+		contact, held := f.sessionEnded()
+		if held > steady {
+			f.failures, f.forgotten = 0, false
 		}
+		if err == nil && contact && f.failures == 0 {
+			f.failures++ // as agreed: the next one goes on at once, and should that end at once too, something is wrong
+			continue
+		}
+		f.outOfContact()
 		if delay := f.assess(err); delay > 0 {
 			timer := f.clock.NewTimer(delay)
 			select {
@@ -101,25 +114,28 @@ func (f *follower) assess(err error) time.Duration {
 		return 0
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err), isTooLargeVersion(err):
 		f.version = nil
-		f.failures = 0 // it is there, and has answered
+		if !f.forgotten {
+			f.forgotten, f.failures = true, 0 // it is there, and has answered
+		}
 	}
 	f.mu.Lock()
+	first := f.lastErr == nil
 	f.lastErr = err
 	f.mu.Unlock()
 	f.failures++
 	switch {
 	case err == nil:
-	case f.failures == 1:
+	case first:
 		f.log.Warn("no contact with the API server, serving what is known", "resource", f.from.resource, "error", err)
 	default:
 		f.log.Debug("still no contact with the API server", "resource", f.from.resource, "failures", f.failures, "error", err)
 	}
-	delay := min(maxDelay, minDelay<<min(f.failures-1, 8))
+	delay := min(maxDelay, minDelay<<min(f.failures-1, 8)) / 2
 	if s, ok := apierrors.SuggestsClientDelay(err); ok {
 		delay = max(delay, time.Duration(s)*time.Second)
 	}
 	// Half of it is random: when an API server goes, all its watchers come back at once.
-	return delay/2 + rand.N(delay/2)
+	return delay + rand.N(delay)
 }
 
 // session is one watch, from opening to end. A nil error means that the server ended it as agreed.
@@ -136,11 +152,12 @@ func (f *follower) session(ctx context.Context) error {
 		yes := true
 		opts.SendInitialEvents, opts.ResourceVersionMatch = &yes, metav1.ResourceVersionMatchNotOlderThan
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	// The API server ends it before; a proxy between may lose that.
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(timeout)*time.Second+endWait)
 	body, err := f.from.watch(ctx, opts)
 	if err != nil {
 		cancel()
-		if initial && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) {
+		if initial && !f.listing && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) {
 			return errNoInitialState
 		}
 		return fmt.Errorf("watch %s: %w", f.from.resource, err)
@@ -149,7 +166,7 @@ func (f *follower) session(ctx context.Context) error {
 		cancel()
 		_ = body.Close()
 	}()
-	err = f.hear(body, cancel, initial)
+	err = f.hear(ctx, body, cancel, initial)
 	if err != nil && !errors.Is(err, errNoInitialState) {
 		return fmt.Errorf("watch %s: %w", f.from.resource, err)
 	}
@@ -162,9 +179,10 @@ func (f *follower) list(ctx context.Context) error {
 	opts := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := f.from.page(ctx, opts, func(object string) error {
-			_, err := f.to.set(object)
-			return err
+			f.passOver(f.to.set(object))
+			return nil
 		})
+		f.to.flush()
 		if err != nil {
 			return err
 		}
@@ -177,9 +195,9 @@ func (f *follower) list(ctx context.Context) error {
 }
 
 // hear passes a watch's events on until it ends. Calling off ends it.
-func (f *follower) hear(body io.Reader, callOff func(), initial bool) error {
+func (f *follower) hear(ctx context.Context, body io.Reader, callOff func(), initial bool) error {
 	var impatient atomic.Bool
-	stop := func() bool { return true }
+	var stop func() bool
 	if initial {
 		stop = f.clock.AfterFunc(initialStateWait, func() {
 			impatient.Store(true)
@@ -187,11 +205,12 @@ func (f *follower) hear(body io.Reader, callOff func(), initial bool) error {
 		}).Stop
 		f.to.begin()
 	} else {
-		f.inContact()
+		stop = f.clock.AfterFunc(quiet, func() { f.inContact(ctx) }).Stop
 	}
 	defer stop()
-	b := newBuffer(body, initial)
-	for {
+	b := newBuffer(body, initial, f.to.flush)
+	defer f.to.flush()
+	for heard := false; ; {
 		ev, err := f.from.format.event(b)
 		switch {
 		case impatient.Load():
@@ -207,9 +226,12 @@ func (f *follower) hear(body io.Reader, callOff func(), initial bool) error {
 		}
 		if ended {
 			initial = false
-			stop()
 			b.shrink()
-			f.inContact()
+		}
+		if !initial && !heard {
+			heard = true
+			stop()
+			f.inContact(ctx)
 		}
 	}
 }
@@ -219,9 +241,9 @@ func (f *follower) event(ev event, initial bool) (ended bool, err error) {
 	var version string
 	switch ev.kind {
 	case watch.Added, watch.Modified:
-		version, err = f.to.set(ev.object)
+		version = f.passOver(f.to.set(ev.object))
 	case watch.Deleted:
-		version, err = f.to.remove(ev.object)
+		version = f.passOver(f.to.remove(ev.object))
 	case watch.Bookmark:
 		var meta metav1.ObjectMeta
 		meta, err = f.from.format.bookmark(ev.object)
@@ -239,15 +261,43 @@ func (f *follower) event(ev event, initial bool) (ended bool, err error) {
 	return ended, err
 }
 
-func (f *follower) inContact() {
+// passOver says that an object cannot be read. It came whole, and must not keep the others from being heard.
+func (f *follower) passOver(version string, err error) string {
+	if err != nil {
+		f.log.Error("an object that cannot be read is passed over", "resource", f.from.resource, "error", err)
+	}
+	return version
+}
+
+// inContact tells the sink, unless the watch that ctx is of has ended.
+func (f *follower) inContact(ctx context.Context) {
 	f.mu.Lock()
-	lost := f.lastErr != nil
-	f.lastErr = nil
-	f.mu.Unlock()
-	if lost {
+	defer f.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if f.lastErr != nil {
 		f.log.Info("in contact with the API server", "resource", f.from.resource)
 	}
+	f.lastErr, f.contactAt = nil, f.clock.Now()
 	f.to.contact(true)
+}
+
+// sessionEnded says whether there was contact in it, and for how long.
+func (f *follower) sessionEnded() (contact bool, held time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if contact = !f.contactAt.IsZero(); contact {
+		held = f.clock.Since(f.contactAt)
+	}
+	f.contactAt = time.Time{}
+	return contact, held
+}
+
+func (f *follower) outOfContact() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.to.contact(false)
 }
 
 // isTooLargeVersion recognises an API server that is behind the one we heard before.

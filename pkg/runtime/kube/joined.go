@@ -34,8 +34,8 @@ func (comp *component) arm(stamp uint64) {
 		defer c.join.Unlock()
 		switch {
 		case comp.stopped:
-		case !comp.staleSince.IsZero():
-			// The slice that lists them again may be what we cannot hear.
+		case !comp.staleSince.IsZero() || c.clock.Since(comp.contactSince) < c.cfg.Grace:
+			// The slice that lists them again may be what we cannot hear, or have not heard yet.
 			comp.arm(stamp)
 		default:
 			comp.table.Apply(comp.state.Expire(stamp)...)
@@ -70,7 +70,9 @@ func (comp *component) begin() { comp.locked(comp.state.BeginReplace) }
 func (comp *component) end() {
 	comp.locked(func() {
 		comp.apply(comp.state.EndReplace())
-		comp.slicesSynced = true
+		comp.table.Reserve(comp.state.Pods())
+		comp.slicesSynced, comp.staleSince = true, time.Time{} // whoever is let in now must not find it out of contact
+		comp.refreshStale()
 		comp.markSynced()
 	})
 }
@@ -78,6 +80,8 @@ func (comp *component) end() {
 func (comp *component) set(object string) (string, error) {
 	return comp.read(object, func(slice join.Slice) []runtime.Change { return comp.state.SetSlice(slice) })
 }
+
+func (comp *component) flush() {} // a slice holds many endpoints already
 
 func (comp *component) remove(object string) (string, error) {
 	return comp.read(object, func(slice join.Slice) []runtime.Change { return comp.state.DeleteSlice(slice.Name) })
@@ -96,7 +100,11 @@ func (comp *component) read(object string, change func(join.Slice) []runtime.Cha
 
 func (comp *component) contact(ok bool) {
 	comp.locked(func() {
-		comp.staleSince = staleSince(comp.staleSince, ok, comp.client.clock.Now())
+		now := comp.client.clock.Now()
+		if ok && !comp.staleSince.IsZero() {
+			comp.contactSince = now
+		}
+		comp.staleSince = staleSince(comp.staleSince, ok, now)
 		comp.refreshStale()
 	})
 }

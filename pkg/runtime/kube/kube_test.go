@@ -260,10 +260,78 @@ func TestInterruptedWatchesResume(t *testing.T) {
 	sub := subscribe(t, c)
 	expect(t, sub, "NewReady worker-1", "Synced")
 	s.WaitWatches(t, 2)
+	for range 3 { // the first time at once, as agreed; then something is wrong
+		before := s.Requests("watch", "endpointslices")
+		s.EndWatches()
+		s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "not ready")))
+		expect(t, sub, "NotReady worker-1")
+		s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "ready")))
+		expect(t, sub, "Ready worker-1")
+		assert.Equal(t, 1, s.Requests("watch", "endpointslices")-before)
+	}
+}
+
+// A watch that ends as agreed, as every few minutes, is not out of contact meanwhile.
+func TestAgreedEndIsNoLossOfContact(t *testing.T) {
+	s := apitest.New(t)
+	s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "ready")))
+	s.Set(workerMetadata("worker-1", "uid-1", 1001))
+	sub := subscribe(t, newClient(t, s, nil))
+	expect(t, sub, "NewReady worker-1", "Synced")
+	s.WaitWatches(t, 2)
+	before := s.Requests("watch", "endpointslices")
 	s.EndWatches()
-	s.WaitWatches(t, 0)
-	s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "not ready")))
-	expect(t, sub, "NotReady worker-1")
+	for s.Requests("watch", "endpointslices") == before {
+		require.Zero(t, sub.Snapshot().StaleSince)
+	}
+	s.WaitWatches(t, 2)
+	require.Zero(t, sub.Snapshot().StaleSince)
+}
+
+// One object that nobody can read must not hide the others.
+func TestUnreadableObjectIsPassedOver(t *testing.T) {
+	s := apitest.New(t)
+	s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "ready")))
+	nameless := rawMetadata("", "uid-0", `{"endpoints":{}}`)
+	s.Set(nameless)
+	s.Set(workerMetadata("worker-1", "uid-1", 1001))
+	sub := subscribe(t, newClient(t, s, nil))
+	expect(t, sub, "NewReady worker-1", "Synced")
+	s.WaitWatches(t, 2)
+	s.Set(nameless)
+	s.Delete(v1alpha1.Resource, kubeNamespace, "worker-1")
+	expect(t, sub, "Deleted worker-1")
+	assert.Equal(t, 1, s.Requests("watch", v1alpha1.Resource))
+}
+
+// Close ends what waits, and what comes after it writes nothing.
+func TestCloseEndsCreateInstance(t *testing.T) {
+	s := apitest.New(t)
+	s.Set(ownPod(labelsOf(component)))
+	c := newClient(t, s, func(c *kube.Config) { c.Health, c.ServiceWait = runtime.NewHealth(), time.Hour })
+	ended := make(chan error)
+	go func() {
+		_, err := c.CreateInstance(t.Context(), registration())
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return s.Requests("list", "endpointslices") > 0 }, patience, time.Millisecond)
+	require.NoError(t, c.Close())
+	require.ErrorIs(t, <-ended, runtime.ErrClosed)
+	_, err := c.CreateInstance(t.Context(), registration())
+	require.ErrorIs(t, err, runtime.ErrClosed)
+	assert.Zero(t, s.Requests("patch", v1alpha1.Resource))
+}
+
+// Who has left the component behind does not hold on to it as if it were current.
+func TestSnapshotAfterTheLastLeft(t *testing.T) {
+	s := apitest.New(t)
+	s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "ready")))
+	s.Set(workerMetadata("worker-1", "uid-1", 1001))
+	sub := subscribe(t, newClient(t, s, nil))
+	expect(t, sub, "NewReady worker-1", "Synced")
+	s.WaitWatches(t, 2)
+	require.NoError(t, sub.Close())
+	assert.False(t, sub.Snapshot().StaleSince.IsZero())
 }
 
 func TestForgottenVersionStartsOver(t *testing.T) {
@@ -414,6 +482,28 @@ func TestInvalidMetadataKeepsTheLastValid(t *testing.T) {
 	assert.Len(t, sub.Snapshot().Instances[0].Endpoints(), 1)
 }
 
+// Objects are joined by the bufferful, and buffers are used again: nothing of another one may show.
+func TestALargeInitialStateIsReadExactly(t *testing.T) {
+	s := apitest.New(t)
+	const instances = 2000 // ten buffers
+	var endpoints []discoveryv1.Endpoint
+	for i := range instances {
+		pod, uid := fleetPod(i)
+		metadata := fleetMetadata(pod, uid)
+		s.Set(metadata)
+		endpoints = append(endpoints, endpoint(pod, uid, fmt.Sprintf("10.0.%d.%d", i>>8, i&0xff), "ready"))
+	}
+	s.Set(slice("a", endpoints...))
+	all, err := newClient(t, s, nil).ListInstances(t.Context(), dynNamespace, component)
+	require.NoError(t, err)
+	require.Len(t, all, instances)
+	for i, got := range all {
+		pod, uid := fleetPod(i)
+		require.Equal(t, runtime.InstanceID{Namespace: kubeNamespace, PodName: pod, UID: uid}, got.ID)
+		require.JSONEq(t, string(fleetMetadata(pod, uid).Spec.Data.Raw), string(got.Metadata.Raw()))
+	}
+}
+
 func TestMetadata(t *testing.T) {
 	s := apitest.New(t)
 	s.Set(rawMetadata("worker-1", "uid-1", `{"endpoints":{},"model_cards":null,"dynawire.io/metadata":{"Model":{"name":"Qwen3-32B"}}}`))
@@ -431,6 +521,13 @@ func TestMetadata(t *testing.T) {
 	id.PodName = "nobody"
 	_, err = c.Metadata(t.Context(), id)
 	require.ErrorIs(t, err, runtime.ErrNotFound)
+	s.Deny("get", v1alpha1.Resource, true)
+	_, err = c.Metadata(t.Context(), id)
+	require.ErrorIs(t, err, runtime.ErrForbidden)
+	require.ErrorContains(t, err, `cannot get resource "`+v1alpha1.Resource+`"`)
+	require.NoError(t, c.Close())
+	_, err = c.Metadata(t.Context(), id)
+	require.ErrorIs(t, err, runtime.ErrClosed)
 }
 
 // Readers come and go while everything moves and the server fails: nothing may race, hang or leak.

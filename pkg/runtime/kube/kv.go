@@ -25,6 +25,9 @@ const (
 	// kvLabel lets people list what the store holds; the library itself never lists ConfigMaps.
 	kvLabel   = "dynawire.io/key-value"
 	kvDataKey = "value"
+	// Those that each name another owner take turns: 200 at once take 2 s.
+	kvBudget            = time.Minute
+	kvDelay, kvDelayMax = 5 * time.Millisecond, 5 * time.Second
 )
 
 // WriteKV implements runtime.Discovery on a ConfigMap per key.
@@ -33,34 +36,39 @@ func (c *Client) WriteKV(ctx context.Context, key string, value []byte, opts ...
 	for _, opt := range opts {
 		opt(&o)
 	}
-	fail := func(err error) error { return fmt.Errorf("write key %q: %w", key, err) }
-	if err := c.checkKV(key); err != nil {
-		return fail(err)
-	}
-	if err := runtime.CheckValue(value); err != nil {
-		return fail(err)
-	}
-	if o.Owner != (runtime.Owner{}) && (o.Owner.APIVersion == "" || o.Owner.Kind == "" || o.Owner.Name == "" || o.Owner.UID == "") {
-		return fail(fmt.Errorf("the owner %+v is not complete: want APIVersion, Kind, Name and UID", o.Owner))
-	}
-	// The object may come, go or change between the read and the write; then what was read is worth nothing.
-	const attempts = 20
-	var err error
-	for i := range attempts {
-		var again bool
-		if again, err = c.writeOnce(ctx, key, value, o); !again {
-			break
-		}
-		select {
-		case <-c.clock.After(rand.N(time.Duration(i+1) * 5 * time.Millisecond)):
-		case <-ctx.Done():
-			return fail(errors.Join(err, ctx.Err()))
-		}
-	}
-	if err != nil {
-		return fail(err)
+	if err := c.whileOpen(ctx, func(ctx context.Context) error { return c.write(ctx, key, value, o) }); err != nil {
+		return fmt.Errorf("write key %q: %w", key, err)
 	}
 	return nil
+}
+
+func (c *Client) write(ctx context.Context, key string, value []byte, o runtime.WriteOptions) error {
+	if err := runtime.CheckKey(key); err != nil {
+		return err
+	}
+	if err := runtime.CheckValue(value); err != nil {
+		return err
+	}
+	if o.Owner != (runtime.Owner{}) && (o.Owner.APIVersion == "" || o.Owner.Kind == "" || o.Owner.Name == "" || o.Owner.UID == "") {
+		return fmt.Errorf("the owner %+v is not complete: want APIVersion, Kind, Name and UID", o.Owner)
+	}
+	// The object may come, go or change between the read and the write; then what was read is worth nothing. Each time one of
+	// those who write at once has got through, so that the next try is worth it.
+	start := c.clock.Now()
+	for delay := kvDelay; ; delay = min(kvDelayMax, 2*delay) {
+		again, err := c.writeOnce(ctx, key, value, o)
+		switch {
+		case err == nil:
+			return nil
+		case !again || c.clock.Since(start) > kvBudget:
+			return err
+		}
+		select {
+		case <-c.clock.After(rand.N(delay)):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
 }
 
 // writeOnce reads and writes; again says that somebody else wrote in between, so that it is worth another try.
@@ -111,28 +119,20 @@ func addOwner(cm *corev1.ConfigMap, o runtime.Owner) bool {
 
 // ReadKV implements runtime.Discovery.
 func (c *Client) ReadKV(ctx context.Context, key string) (runtime.KV, error) {
-	fail := func(err error) (runtime.KV, error) { return runtime.KV{}, fmt.Errorf("read key %q: %w", key, err) }
-	if err := c.checkKV(key); err != nil {
-		return fail(err)
-	}
-	cm, err := c.getConfigMap(ctx, key)
+	var cm *corev1.ConfigMap
+	err := c.whileOpen(ctx, func(ctx context.Context) (err error) {
+		if err = runtime.CheckKey(key); err == nil {
+			cm, err = c.getConfigMap(ctx, key)
+		}
+		return err
+	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return fail(runtime.ErrNotFound)
+		return runtime.KV{}, fmt.Errorf("read key %q: %w", key, runtime.ErrNotFound)
 	case err != nil:
-		return fail(explainKV(err))
+		return runtime.KV{}, fmt.Errorf("read key %q: %w", key, explainKV(err))
 	}
 	return runtime.KV{Key: key, Value: stored(cm), Version: cm.ResourceVersion}, nil
-}
-
-func (c *Client) checkKV(key string) error {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
-		return runtime.ErrClosed
-	}
-	return runtime.CheckKey(key)
 }
 
 // getConfigMap reads the key's object and makes sure that it is the key's.

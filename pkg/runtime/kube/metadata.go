@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,10 @@ type metadataWatch struct {
 	running  sync.WaitGroup
 
 	users int // guarded by client.mu
+
+	// The follower's: while everything is told, objects are joined by the bufferful.
+	telling bool
+	batch   []join.Object
 
 	// Guarded by client.join.
 	registry   *join.Registry
@@ -56,8 +61,8 @@ func (m *metadataWatch) stop() {
 	m.running.Wait()
 }
 
-// locked runs f, which returns the pods whose metadata changed, and tells the components.
-func (m *metadataWatch) locked(f func() (touched []row.UID)) {
+// change runs f, which returns the pods whose metadata changed, and tells the components.
+func (m *metadataWatch) change(f func() (touched []row.UID)) {
 	m.client.join.Lock()
 	defer m.client.join.Unlock()
 	touched := f()
@@ -70,25 +75,21 @@ func (m *metadataWatch) locked(f func() (touched []row.UID)) {
 }
 
 func (m *metadataWatch) begin() {
-	m.locked(func() []row.UID {
-		m.registry.BeginReplace()
-		return nil
-	})
+	m.telling, m.batch = true, nil
+	m.client.join.Lock()
+	defer m.client.join.Unlock()
+	m.registry.BeginReplace()
 }
 
 func (m *metadataWatch) end() {
+	m.flush()
+	m.telling, m.batch = false, nil
+	m.change(m.registry.EndReplace)
 	m.client.join.Lock()
 	defer m.client.join.Unlock()
-	touched := m.registry.EndReplace()
+	m.synced, m.staleSince = true, time.Time{} // as for a component's slices
 	for comp := range m.components {
-		if m.synced {
-			comp.apply(comp.state.Touch(touched))
-		} else {
-			comp.apply(comp.state.TouchAll())
-		}
-	}
-	m.synced = true
-	for comp := range m.components {
+		comp.refreshStale()
 		comp.markSynced()
 	}
 }
@@ -99,17 +100,29 @@ func (m *metadataWatch) set(object string) (string, error) {
 		return "", err
 	}
 	if err := wire.Check(o.Document); err != nil {
-		m.client.log.Warn("unreadable worker metadata, the last readable one of the same pod counts", "name", o.Name, "error", err)
+		m.client.log.Warn("unreadable worker metadata, the last readable one of the same pod counts", "name", strings.Clone(o.Name), "error", err)
 		o.Document = ""
 	}
-	m.locked(func() []row.UID {
-		touched := m.registry.Set(o)
-		if !m.synced {
-			return nil // nobody sees anything before everything was told: one look at all pods then
+	m.batch = append(m.batch, o)
+	if !m.telling {
+		m.flush()
+	}
+	return version, nil
+}
+
+// flush joins what was set.
+func (m *metadataWatch) flush() {
+	if len(m.batch) == 0 {
+		return
+	}
+	m.change(func() (touched []row.UID) {
+		for _, o := range m.batch {
+			touched = append(touched, m.registry.Set(o)...)
 		}
 		return touched
 	})
-	return version, nil
+	clear(m.batch)
+	m.batch = m.batch[:0]
 }
 
 func (m *metadataWatch) remove(object string) (string, error) {
@@ -117,7 +130,8 @@ func (m *metadataWatch) remove(object string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m.locked(func() []row.UID { return m.registry.Delete(o.Name) })
+	m.flush()
+	m.change(func() []row.UID { return m.registry.Delete(o.Name) })
 	return version, nil
 }
 
@@ -133,41 +147,57 @@ func (m *metadataWatch) contact(ok bool) {
 // Metadata implements runtime.Discovery. While a component is followed the answer comes from the watch; else, and for
 // what the watch does not know, it costs one read.
 func (c *Client) Metadata(ctx context.Context, id runtime.InstanceID) (*runtime.Metadata, error) {
-	c.mu.Lock()
-	m, closed := c.metadata, c.closed
-	c.mu.Unlock()
-	if closed {
-		return nil, runtime.ErrClosed
-	}
 	if id.Namespace == "" {
 		id.Namespace = c.identity.PodNamespace
 	}
-	if m != nil && id.UID != "" && id.Namespace == c.identity.PodNamespace {
-		uid, _ := row.ParseUID(id.UID)
-		c.join.Lock()
-		known := m.registry.Lookup(id.PodName, uid)
-		c.join.Unlock()
-		if known != nil {
-			return &known.Metadata, nil
-		}
+	if known := c.known(id); known != nil {
+		return known, nil
 	}
+	var read *runtime.Metadata
+	err := c.whileOpen(ctx, func(ctx context.Context) (err error) {
+		read, err = c.readMetadata(ctx, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("metadata of %s: %w", id, err)
+	}
+	return read, nil
+}
+
+// known is the metadata if a watch has it.
+func (c *Client) known(id runtime.InstanceID) *runtime.Metadata {
+	c.mu.Lock()
+	m := c.metadata // nil once the client is closed
+	c.mu.Unlock()
+	if m == nil || id.UID == "" || id.Namespace != c.identity.PodNamespace {
+		return nil
+	}
+	uid, _ := row.ParseUID(id.UID)
+	c.join.Lock()
+	defer c.join.Unlock()
+	if self := m.registry.Lookup(id.PodName, uid); self != nil {
+		return &self.Metadata
+	}
+	return nil
+}
+
+func (c *Client) readMetadata(ctx context.Context, id runtime.InstanceID) (*runtime.Metadata, error) {
 	text, err := c.store.collection(c.api, id.Namespace).object(ctx, c.store.prefix+id.PodName)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("metadata of %s: %w", id, runtime.ErrNotFound)
+		return nil, runtime.ErrNotFound
 	case err != nil:
-		return nil, fmt.Errorf("metadata of %s: %w", id, explain(err))
+		return nil, explain(err)
 	}
 	o, _, err := c.store.read(text)
-	if err == nil && id.UID != "" && o.PodUID != id.UID {
-		return nil, fmt.Errorf("metadata of %s: %w: it belongs to another pod of that name (UID %s, not %s)",
-			id, runtime.ErrNotFound, o.PodUID, id.UID)
-	}
-	if err == nil {
-		err = wire.Check(o.Document)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("metadata of %s: %w", id, err)
+		return nil, err
+	}
+	if id.UID != "" && o.PodUID != id.UID {
+		return nil, fmt.Errorf("%w: it belongs to another pod of that name (UID %s, not %s)", runtime.ErrNotFound, o.PodUID, id.UID)
+	}
+	if err := wire.Check(o.Document); err != nil {
+		return nil, err
 	}
 	metadata := wire.Labelled("", o.Document)
 	return &metadata, nil

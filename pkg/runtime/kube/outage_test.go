@@ -2,27 +2,29 @@ package kube_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
+	"github.com/dynawire/dynawire/pkg/runtime/kube"
 	"github.com/dynawire/dynawire/pkg/runtime/kube/apitest"
 )
 
 // The API server is gone for a while and a thousand pods go on changing: nothing is Deleted that is there, the age of the
 // state shows, and afterwards every change that still stands is told. DYNAWIRE_OUTAGE=60s makes it as long as that.
 func TestAPIServerAway(t *testing.T) {
-	away := time.Second
-	if text := os.Getenv("DYNAWIRE_OUTAGE"); text != "" {
-		var err error
-		away, err = time.ParseDuration(text)
-		require.NoError(t, err)
-	}
+	away := outage(t, time.Second)
 	const slices, perSlice = 10, 100
 	s := apitest.New(t)
 	ready := make([]bool, slices*perSlice)
@@ -99,4 +101,115 @@ func TestAPIServerAway(t *testing.T) {
 	t.Logf("away for %s; all told %s after it was back", away, time.Since(up).Round(time.Millisecond))
 	require.Eventually(t, func() bool { return sub.Snapshot().StaleSince.IsZero() }, patience, time.Millisecond)
 	expectNothing(t, sub, 50*time.Millisecond)
+}
+
+// An API server that has forgotten the client's place opens the watch, and says so only then. What is known is as old as it
+// was until everything has been told anew.
+func TestStaleSinceOutlastsAForgottenPlace(t *testing.T) {
+	s := apitest.New(t)
+	s.Set(slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "ready")))
+	s.Set(workerMetadata("worker-1", "uid-1", 1001))
+	sub := subscribe(t, newClient(t, s, nil))
+	expect(t, sub, "NewReady worker-1", "Synced")
+	s.WaitWatches(t, 2)
+
+	s.SetDown(true)
+	require.Eventually(t, func() bool { return !sub.Snapshot().StaleSince.IsZero() }, patience, time.Millisecond)
+	time.Sleep(500 * time.Millisecond) // both watches were opened anew, and refused
+	s.Compact()
+	up := time.Now()
+	s.SetDown(false)
+	var contact time.Time
+	for end := time.Now().Add(patience); contact.IsZero() || time.Since(contact) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
+		require.Less(t, time.Now(), end, "no contact")
+		switch since := sub.Snapshot().StaleSince; {
+		case !since.IsZero():
+			contact = time.Time{}
+			require.Less(t, since, up)
+		case contact.IsZero():
+			contact = time.Now()
+		}
+	}
+}
+
+// What vanished before contact was lost may be listed again by what is heard only a while after contact is back.
+func TestGraceBeginsAnewWithContact(t *testing.T) {
+	now := testClock{clocktesting.NewFakeClock(time.Now())}
+	s := apitest.New(t)
+	here := slice("s1", endpoint("worker-1", "uid-1", "10.0.0.1", "ready"))
+	s.Set(here)
+	s.Set(workerMetadata("worker-1", "uid-1", 1001))
+	l := &lateSlices{}
+	sub := subscribe(t, newClient(t, s, func(c *kube.Config) {
+		c.Clock, c.Grace = now, time.Minute
+		c.REST.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			l.RoundTripper = next
+			return l
+		})
+	}))
+	expect(t, sub, "NewReady worker-1", "Synced")
+	contact := func() bool { return sub.Snapshot().StaleSince.IsZero() }
+	require.Eventually(t, func() bool { return contact() && !now.HasWaiters() }, patience, time.Millisecond)
+
+	s.Set(slice("s1"))
+	require.Eventually(t, now.HasWaiters, patience, time.Millisecond) // the grace runs
+	s.SetDown(true)
+	require.Eventually(t, func() bool { return !contact() }, patience, time.Millisecond)
+	now.Step(30 * time.Second)
+	s.Set(here)
+	heard := make(chan struct{})
+	hear := sync.OnceFunc(func() { close(heard) })
+	t.Cleanup(hear)
+	l.until.Store(&heard)
+	s.SetDown(false)
+	require.Eventually(t, func() bool {
+		if contact() {
+			return true
+		}
+		now.Step(time.Second)
+		return false
+	}, patience, 5*time.Millisecond)
+	now.Step(30 * time.Second) // a minute since it vanished, of which there was contact for half
+	expectNothing(t, sub, 50*time.Millisecond)
+	hear()
+	time.Sleep(50 * time.Millisecond)
+	for range 3 {
+		now.Step(time.Minute)
+		expectNothing(t, sub, 20*time.Millisecond)
+	}
+}
+
+// lateSlices holds back what is said of slices, though not that something will be.
+type lateSlices struct {
+	http.RoundTripper
+	until atomic.Pointer[chan struct{}]
+}
+
+func (l *lateSlices) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.RoundTripper.RoundTrip(r)
+	if until := l.until.Load(); err == nil && until != nil && strings.HasSuffix(r.URL.Path, "/endpointslices") {
+		resp.Body = lateBody{resp.Body, *until}
+	}
+	return resp, err
+}
+
+type lateBody struct {
+	io.ReadCloser
+	until chan struct{}
+}
+
+func (b lateBody) Read(p []byte) (int, error) {
+	<-b.until
+	return b.ReadCloser.Read(p)
+}
+
+// outage is for how long the API server goes away: what DYNAWIRE_OUTAGE says, else as long as that.
+func outage(t *testing.T, otherwise time.Duration) time.Duration {
+	text := os.Getenv("DYNAWIRE_OUTAGE")
+	if text == "" {
+		return otherwise
+	}
+	away, err := time.ParseDuration(text)
+	require.NoError(t, err)
+	return away
 }

@@ -8,12 +8,25 @@ import (
 // readWorkerMetadata keeps what the join needs of a DynamoWorkerMetadata in JSON, and skips the managedFields, which are
 // half of it. The result shares memory with the text.
 func readWorkerMetadata(text string) (o join.Object, version string, err error) {
+	// An API server writes the keys of a custom resource in alphabetical order: all that is wanted is behind the managedFields.
+	// If anything is not there, they are stepped over with care.
+	o, version, err = scanWorkerMetadata(text, true)
+	if err != nil || version == "" || o.UID == "" || o.PodUID == "" {
+		o, version, err = scanWorkerMetadata(text, false)
+	}
+	return o, version, err
+}
+
+func scanWorkerMetadata(text string, leap bool) (o join.Object, version string, err error) {
 	s := scan.New(text)
 	for s.Enter('{'); s.More('}'); {
 		switch s.Key() {
 		case "metadata":
-			version = readObjectMeta(s, &o)
+			version = readObjectMeta(s, &o, leap)
 		case "spec":
+			if s.Null() {
+				continue
+			}
 			for s.Enter('{'); s.More('}'); {
 				if s.Key() == "data" {
 					o.Document = s.Raw()
@@ -31,7 +44,7 @@ func readWorkerMetadata(text string) (o join.Object, version string, err error) 
 	return o, version, nil
 }
 
-func readObjectMeta(s *scan.Scanner, o *join.Object) (version string) {
+func readObjectMeta(s *scan.Scanner, o *join.Object, leap bool) (version string) {
 	for s.Enter('{'); s.More('}'); {
 		switch s.Key() {
 		case "name":
@@ -42,6 +55,10 @@ func readObjectMeta(s *scan.Scanner, o *join.Object) (version string) {
 			version = s.String()
 		case "ownerReferences":
 			o.PodUID = readPodOwner(s)
+		case "managedFields":
+			if !leap || o.Name != "" || !s.Leap("name") {
+				s.Skip()
+			}
 		default:
 			s.Skip()
 		}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -65,9 +66,58 @@ func FuzzReadWorkerMetadata(f *testing.F) {
 				want.PodUID = string(owner.UID)
 			}
 		}
-		got, version, err := readWorkerMetadata(string(encoded))
+		// Fields in Go's order, and in an API server's.
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal(encoded, &fields))
+		sorted, err := json.Marshal(fields)
 		require.NoError(t, err)
-		assert.Equal(t, want, got)
-		assert.Equal(t, object.ResourceVersion, version)
+		for _, text := range []string{string(encoded), string(sorted)} {
+			got, version, err := readWorkerMetadata(text)
+			require.NoError(t, err)
+			assert.JSONEq(t, want.Document, got.Document)
+			got.Document = want.Document
+			assert.Equal(t, want, got)
+			assert.Equal(t, object.ResourceVersion, version)
+		}
 	})
+}
+
+// What looks like the end of the managedFields, and is not.
+func TestLeapIsExact(t *testing.T) {
+	const owners = `"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"1"}]`
+	want := join.Object{Name: "p", UID: "cr", PodUID: "1", Document: `{}`}
+	for what, metadata := range map[string]string{
+		"as it is written":        `"managedFields":[{"fieldsV1":{}}],"name":"p",` + owners + `,"resourceVersion":"7","uid":"cr"`,
+		"one further in":          `"managedFields":[{"fieldsV1":{"x":[{}],"name":"evil",` + owners + `,"resourceVersion":"1","uid":"evil"}}],"name":"p",` + owners + `,"resourceVersion":"7","uid":"cr"`,
+		"one further on":          `"managedFields":[{}],"resourceVersion":"7","uid":"cr",` + owners + `,"name":"p"`,
+		"in a string":             `"managedFields":[{"manager":"}],"},{"manager":"}],\"name\":\"evil\""}],"name":"p",` + owners + `,"resourceVersion":"7","uid":"cr"`,
+		"in Go's order":           `"name":"p","uid":"cr","resourceVersion":"7",` + owners + `,"managedFields":[{"x":[{}],"name":"evil"}]`,
+		"none, and one elsewhere": `"managedFields":[],"name":"p",` + owners + `,"resourceVersion":"7","uid":"cr","zz":[{}],"namespace":"n"`,
+	} {
+		got, version, err := readWorkerMetadata(`{"metadata":{` + metadata + `},"spec":{"data":{}}}`)
+		require.NoError(t, err, what)
+		assert.Equal(t, want, got, what)
+		assert.Equal(t, "7", version, what)
+	}
+}
+
+// The metadata of a worker of Dynamo 1.6.1, as an API server writes it.
+func BenchmarkReadWorkerMetadata(b *testing.B) {
+	raw, err := os.ReadFile(filepath.Join("..", "wire", "testdata", "worker-metadata-1.6.1.json"))
+	require.NoError(b, err)
+	var fields map[string]any
+	require.NoError(b, json.Unmarshal(raw, &fields))
+	sorted, err := json.Marshal(fields)
+	require.NoError(b, err)
+	text := string(sorted)
+	for _, leap := range []bool{true, false} {
+		b.Run(fmt.Sprintf("leap=%t", leap), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if _, _, err := scanWorkerMetadata(text, leap); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -15,30 +15,39 @@ const fieldManager = "dynamo-worker"
 // the pod's labels say what the registration says, waits for a Service to select the pod (in container mode there need be
 // none), and writes the metadata.
 func (c *Client) CreateInstance(ctx context.Context, r runtime.Registration) (runtime.Instance, error) {
-	fail := func(err error) (runtime.Instance, error) {
+	var self runtime.Instance
+	err := c.whileOpen(ctx, func(ctx context.Context) (err error) {
+		self, err = c.create(ctx, r)
+		return err
+	})
+	if err != nil {
 		return runtime.Instance{}, fmt.Errorf("create instance %s/%s: %w", c.identity.PodNamespace, c.identity.PodName, err)
 	}
+	return self, nil
+}
+
+func (c *Client) create(ctx context.Context, r runtime.Registration) (runtime.Instance, error) {
 	self, data, err := r.Resolve(c.identity)
 	if err != nil {
-		return fail(err)
+		return self, err
 	}
 	key := componentKey{self.Namespace, self.Component}
 	if err := c.startHealth(ctx, r); err != nil {
-		return fail(err)
+		return self, err
 	}
 	if err := c.assertLabels(ctx, key); err != nil {
-		return fail(err)
+		return self, err
 	}
 	if c.identity.Container == "" {
 		if err := c.assertService(ctx, key); err != nil {
-			return fail(err)
+			return self, err
 		}
 	}
 	if err := c.publish(ctx, data); err != nil {
-		return fail(err)
+		return self, err
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.self = &self
-	c.mu.Unlock()
 	return self, nil
 }

@@ -95,7 +95,7 @@ func readInstanceConfigMap(text string) (o join.Object, version string, err erro
 	for s.Enter('{'); s.More('}'); {
 		switch s.Key() {
 		case "metadata":
-			version = readObjectMeta(s, &o)
+			version = readObjectMeta(s, &o, false)
 		case "data":
 			for s.Enter('{'); s.More('}'); {
 				if s.Key() == instanceDataKey {
@@ -118,15 +118,14 @@ func readInstanceConfigMap(text string) (o join.Object, version string, err erro
 
 // publish writes an instance's object the way Dynamo's runtime does: the whole of it, by server-side apply, owned by the pod.
 func (c *Client) publish(ctx context.Context, document json.RawMessage) error {
-	yes, no := true, false
 	name := c.store.prefix + c.identity.ObjectName()
 	body, err := json.Marshal(c.store.object(c.store.kind, metav1.ObjectMeta{
 		Name: name, Namespace: c.identity.PodNamespace,
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Pod",
 			Name: c.identity.PodName, UID: types.UID(c.identity.PodUID),
-			// As releases 1.3 to 1.6 write it.
-			Controller: &yes, BlockOwnerDeletion: &no,
+			// As releases 1.3 to 1.6 write it: the pod controls the object of its own name, and none of its other containers'.
+			Controller: new(c.identity.ObjectName() == c.identity.PodName), BlockOwnerDeletion: new(false),
 		}},
 	}, document))
 	if err != nil {

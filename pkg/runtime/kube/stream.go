@@ -31,7 +31,7 @@ type format interface {
 	status(object string) (*metav1.Status, error)
 }
 
-// event is one event of a watch. The object is the encoded one; it is valid until the next event is read.
+// event is one event of a watch. The object is the encoded one; it is valid until the buffer is reused.
 type event struct {
 	kind   watch.EventType
 	object string
@@ -48,21 +48,24 @@ var errTooLong = errors.New("an event of the API server is too long")
 
 // buffer holds the part of an answer that was received and not yet read.
 type buffer struct {
-	from io.Reader
-	data []byte
-	a, b int // unread
+	from  io.Reader
+	reuse func() // called before memory of what was read is used again
+	data  []byte
+	a, b  int // unread
 }
 
 // newBuffer returns one for the initial state, or for what comes after it.
-func newBuffer(from io.Reader, initial bool) *buffer {
+func newBuffer(from io.Reader, initial bool, reuse func()) *buffer {
+	size := lastingBuffer
 	if initial {
-		return &buffer{from: from, data: make([]byte, firstBuffer)}
+		size = firstBuffer
 	}
-	return &buffer{from: from, data: make([]byte, lastingBuffer)}
+	return &buffer{from: from, reuse: reuse, data: make([]byte, size)}
 }
 
 // more receives at least one byte, and then has room for an event of so many bytes.
 func (b *buffer) more(need int) error {
+	b.reuse()
 	if b.a > 0 {
 		b.b = copy(b.data, b.data[b.a:b.b])
 		b.a = 0
@@ -203,10 +206,11 @@ func (protobufFormat) event(b *buffer) (event, error) {
 			return event{}, err
 		}
 	}
-	size := int(binary.BigEndian.Uint32(b.data[b.a:]))
-	if size > maxEvent-lengthSize {
+	length := binary.BigEndian.Uint32(b.data[b.a:])
+	if length > maxEvent-lengthSize {
 		return event{}, errTooLong
 	}
+	size := int(length)
 	for b.b-b.a < lengthSize+size {
 		if err := b.more(lengthSize + size); err != nil {
 			return event{}, err

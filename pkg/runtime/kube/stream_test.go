@@ -29,6 +29,8 @@ func protobufEvent(t testing.TB, kind string, object []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(ev))), ev...)
 }
 
+func nothing() {}
+
 // However an answer is cut into pieces, its events are the same.
 func TestEventsOfAStream(t *testing.T) {
 	large := strings.Repeat("x", firstBuffer+17)
@@ -46,7 +48,7 @@ func TestEventsOfAStream(t *testing.T) {
 			"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader, "bytes": iotest.OneByteReader,
 			"with the end": iotest.DataErrReader,
 		} {
-			b := buffer{from: cut(bytes.NewReader(stream.Bytes()))}
+			b := buffer{from: cut(bytes.NewReader(stream.Bytes())), reuse: nothing}
 			for i, o := range objects {
 				ev, err := f.event(&b)
 				require.NoError(t, err, name)
@@ -65,7 +67,7 @@ func TestEventsOfAStream(t *testing.T) {
 			require.ErrorIs(t, err, io.EOF, name)
 			assert.LessOrEqual(t, len(b.data), 4*len(large))
 		}
-		b := buffer{from: bytes.NewReader(stream.Bytes()[:stream.Len()-1])}
+		b := buffer{from: bytes.NewReader(stream.Bytes()[:stream.Len()-1]), reuse: nothing}
 		var err error
 		for err == nil {
 			_, err = f.event(&b)
@@ -76,18 +78,18 @@ func TestEventsOfAStream(t *testing.T) {
 
 func TestEventsThatAreNone(t *testing.T) {
 	for _, text := range []string{"[]\n", "{\"type\":7}\n", "x\n", `{"object":{"a":1,"type":"ADDED"}` + "\n"} {
-		_, err := jsonFormat{}.event(&buffer{from: strings.NewReader(text)})
+		_, err := jsonFormat{}.event(newBuffer(strings.NewReader(text), false, nothing))
 		require.ErrorIs(t, err, errMalformed, text)
 	}
-	ev, err := jsonFormat{}.event(&buffer{from: strings.NewReader(`{"object":{"a":1}, "type":"DELETED"}` + "\n")})
+	ev, err := jsonFormat{}.event(newBuffer(strings.NewReader(`{"object":{"a":1}, "type":"DELETED"}`+"\n"), false, nothing))
 	require.NoError(t, err)
 	assert.Equal(t, event{watch.Deleted, `{"a":1}`}, ev)
 
-	_, err = protobufFormat{}.event(&buffer{from: strings.NewReader(`{"type":"ADDED"}`)})
+	_, err = protobufFormat{}.event(newBuffer(strings.NewReader(`{"type":"ADDED"}`), false, nothing))
 	require.ErrorIs(t, err, errTooLong, "JSON is no protobuf")
-	_, err = protobufFormat{}.event(&buffer{from: strings.NewReader("\x00\x00\x00\x02\x0a\x09")})
+	_, err = protobufFormat{}.event(newBuffer(strings.NewReader("\x00\x00\x00\x02\x0a\x09"), false, nothing))
 	require.ErrorIs(t, err, errMalformed)
-	_, err = jsonFormat{}.event(&buffer{from: io.MultiReader(strings.NewReader("{"), iotest.ErrReader(errors.New("boom")))})
+	_, err = jsonFormat{}.event(newBuffer(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(errors.New("boom"))), false, nothing))
 	require.ErrorContains(t, err, "boom")
 }
 

@@ -45,6 +45,9 @@ func (c *Client) Terminate() {
 func (c *Client) Remove() {
 	c.world.mu.Lock()
 	defer c.world.mu.Unlock()
+	if c.gone {
+		return
+	}
 	c.world.publish(c, nil)
 	c.gone = true
 	delete(c.world.pods, c.identity.PodUID)

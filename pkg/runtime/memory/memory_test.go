@@ -3,8 +3,11 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -50,6 +53,9 @@ func TestNamesAreTakenWhileTheirPodIsThere(t *testing.T) {
 	second, err := world.Start(id)
 	require.NoError(t, err)
 	require.NotEqual(t, first.Identity().PodUID, second.Identity().PodUID)
+	first.Remove() // a second time is none
+	_, err = world.Start(id)
+	require.ErrorContains(t, err, "is still there")
 	_, err = world.Start(runtime.Identity{PodName: "worker-1"})
 	require.ErrorContains(t, err, "PodNamespace is empty")
 }
@@ -83,4 +89,32 @@ func ExampleWorld() {
 		fmt.Println(i.ID, i.Ready, e.Transport.HostPort())
 	}
 	// Output: llm/worker-0 true 192.0.2.7:8080
+}
+
+// The replicas of a rollout all publish the same card at the same moment.
+func TestSameValueOfAThousandWritersIsOneWrite(t *testing.T) {
+	world := memory.NewWorld()
+	clients := make([]*memory.Client, 10)
+	for i := range clients {
+		c, err := world.Start(runtime.Identity{PodName: fmt.Sprint("worker-", i), PodNamespace: "llm"})
+		require.NoError(t, err)
+		clients[i] = c
+	}
+	require.NoError(t, clients[0].WriteKV(t.Context(), "before", nil))
+	before, err := clients[0].ReadKV(t.Context(), "before")
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	for i := range 1000 {
+		running.Go(func() { assert.NoError(t, clients[i%len(clients)].WriteKV(context.Background(), "k", []byte("card"))) })
+	}
+	running.Wait()
+	require.NoError(t, clients[0].WriteKV(t.Context(), "after", nil))
+	after, err := clients[0].ReadKV(t.Context(), "after")
+	require.NoError(t, err)
+	versions := [2]int{}
+	for i, kv := range []runtime.KV{before, after} {
+		versions[i], err = strconv.Atoi(kv.Version)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, versions[0]+2, versions[1], "one write between the two")
 }

@@ -5,6 +5,7 @@ package scan
 
 import (
 	"encoding/json"
+	"math/bits"
 	"strings"
 )
 
@@ -147,6 +148,25 @@ func (s *Scanner) Skip() {
 	}
 }
 
+// Leap steps over an array of objects, many times as fast as Skip, to the first place at which an array of objects ends and
+// that key follows; it says whether there is one. In well-formed text that is never inside a string, but the array may be
+// another one: one further in, and then the reader is not Done when it has left all that it entered; or one further on, and
+// then it has missed what is between. Whoever leaps sees to both.
+func (s *Scanner) Leap(key string) bool {
+	for at := s.at; ; at++ {
+		n := strings.IndexByte(s.text[at:], ']')
+		if n < 1 {
+			return false
+		}
+		at += n
+		rest := s.text[at+1:]
+		if s.text[at-1] == '}' && strings.HasPrefix(rest, `,"`) && strings.HasPrefix(rest[2:], key) && strings.HasPrefix(rest[2+len(key):], `":`) {
+			s.at = at + 1
+			return true
+		}
+	}
+}
+
 func delimiter(c byte) bool {
 	switch c {
 	case ',', ':', '}', ']', '{', '[', '"', ' ', '\t', '\n', '\r':
@@ -163,11 +183,8 @@ func (s *Scanner) nested() {
 		at++
 		switch {
 		case c == '"':
-			for at < len(text) && text[at] != '"' {
-				if text[at] == '\\' {
-					at++
-				}
-				at++
+			for at = special(text, at); at < len(text) && text[at] == '\\'; {
+				at = special(text, at+2)
 			}
 			at++
 		case c|0x20 == '{': // or [
@@ -189,16 +206,33 @@ func (s *Scanner) quoted() (raw string, escaped bool) {
 		return "", false
 	}
 	from, text := s.at, s.text
-	for at := from + 1; at < len(text); at++ {
-		switch text[at] {
-		case '"':
-			s.at = at + 1
-			return text[from:s.at], escaped
-		case '\\':
-			escaped = true
-			at++
+	at := special(text, from+1)
+	for at < len(text) && text[at] == '\\' {
+		escaped = true
+		at = special(text, at+2)
+	}
+	if at >= len(text) {
+		s.Fail()
+		return "", false
+	}
+	s.at = at + 1
+	return text[from:s.at], escaped
+}
+
+// special returns where the next quote or backslash stands; there is none if that is not in the text.
+func special(text string, at int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; len(text)-at >= 8; at += 8 { // eight bytes at a time: a byte that is xored to 0 borrows its top bit
+		t := text[at : at+8]
+		w := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
+			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+		quote, back := w^ones*'"', w^ones*'\\'
+		if found := ((quote-ones)&^quote | (back-ones)&^back) & tops; found != 0 {
+			return at + bits.TrailingZeros64(found)/8
 		}
 	}
-	s.Fail()
-	return "", false
+	for at < len(text) && text[at] != '"' && text[at] != '\\' {
+		at++
+	}
+	return at
 }

@@ -230,8 +230,13 @@ func (s *Server) encode(info runtime.SerializerInfo, gv schema.GroupVersion, obj
 		shallow := *o
 		obj = &shallow
 	case *v1alpha1.DynamoWorkerMetadata:
-		shallow := *o
-		obj = &shallow
+		// An API server knows no Go type for a custom resource, and therefore writes its keys in alphabetical order.
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", o.Name, err)
+		}
+		fields["apiVersion"], fields["kind"] = gv.String(), "DynamoWorkerMetadata"
+		return json.NewEncoder(w).Encode(fields)
 	default:
 		obj = obj.DeepCopyObject()
 	}

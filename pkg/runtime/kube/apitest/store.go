@@ -263,7 +263,7 @@ func (s *Server) WaitWatches(t testing.TB, n int) {
 
 func (w *watcher) offer(resource string, ev watch.Event) {
 	m, _ := meta.Accessor(ev.Object)
-	if resource != w.resource || m.GetNamespace() != w.namespace || !w.selector.Matches(labels.Set(m.GetLabels())) {
+	if w.ended || resource != w.resource || m.GetNamespace() != w.namespace || !w.selector.Matches(labels.Set(m.GetLabels())) {
 		return
 	}
 	w.queue = append(w.queue, ev)

@@ -295,3 +295,14 @@ func TestRegistryReplace(t *testing.T) {
 	assert.Equal(t, uids("uid-2"), r.EndReplace())
 	assert.Empty(t, r.EndReplace())
 }
+
+// A dual-stack pod goes: out of its IPv4 slice, then its metadata, then out of its IPv6 slice, all while the address that
+// was lost is still held.
+func TestPodThatGoesWhileAnAddressIsHeld(t *testing.T) {
+	f := newFixture().owned([2]string{"a", "1"})
+	f.slice("six", ready("a", "1", "2001:db8::1"))
+	f.slice("four", ready("a", "1", "192.0.2.1"))
+	assert.Empty(t, f.slice("four"), "the address is held")
+	assert.Equal(t, []string{"1 gone"}, brief(f.Touch(f.registry.Delete("a"))))
+	assert.Empty(t, f.DeleteSlice("six"))
+}

@@ -73,7 +73,7 @@ func (s *State) publish(before *row.Row, rows []*row.Row, out *changes) {
 	if shown && self != nil {
 		next = s.holdAddress(before, next, rows)
 	} else {
-		delete(s.partial, next.UID())
+		s.letGo(next.UID(), rows)
 	}
 	if self == nil {
 		if shown {
@@ -124,10 +124,7 @@ func (s *State) holdAddress(before, next *row.Row, rows []*row.Row) *row.Row {
 	since, held := s.partial[uid]
 	switch {
 	case !lostFour && !lostSix, held && since <= s.expired:
-		delete(s.partial, uid)
-		if len(rows) == 1 {
-			delete(s.shared, uid)
-		}
+		s.letGo(uid, rows)
 		return next
 	case !held:
 		s.stamp++
@@ -142,6 +139,14 @@ func (s *State) holdAddress(before, next *row.Row, rows []*row.Row) *row.Row {
 	}
 	s.shared[uid] = slices.Clone(rows) // the row is none that a slice said
 	return next
+}
+
+// letGo holds no address of the pod back any more. What a single slice says of it is the row itself again.
+func (s *State) letGo(uid row.UID, rows []*row.Row) {
+	delete(s.partial, uid)
+	if len(rows) == 1 {
+		delete(s.shared, uid)
+	}
 }
 
 // replace looks through the slices: a row does not know its own, which would cost every instance a word, and another

@@ -9,7 +9,6 @@ package join
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
@@ -240,14 +239,8 @@ func (s *State) Touch(pods []row.UID) []runtime.Change {
 	return out.ordered()
 }
 
-// TouchAll looks again at every pod.
-func (s *State) TouchAll() []runtime.Change {
-	var out changes
-	for _, r := range slices.Collect(s.pods.All()) {
-		s.settle(r, r, s.all(r), &out)
-	}
-	return out.ordered()
-}
+// Pods is how many pods are in a slice, or were a moment ago.
+func (s *State) Pods() int { return s.pods.Len() }
 
 // Missing is a stamp of the instance, or address of one, that went missing last. When it grows, the caller remembers it and
 // Expires it after its grace.

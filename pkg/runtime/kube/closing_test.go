@@ -1,0 +1,69 @@
+package kube_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynawire/dynawire/pkg/runtime/kube"
+	"github.com/dynawire/dynawire/pkg/runtime/kube/apitest"
+)
+
+// lingering is a transport whose watches of slices, once they have ended, take until release to say so.
+type lingering struct {
+	http.RoundTripper
+	ended, release chan struct{}
+}
+
+func (l lingering) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.RoundTripper.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/endpointslices") {
+		resp.Body = lingeringBody{resp.Body, l}
+	}
+	return resp, err
+}
+
+type lingeringBody struct {
+	io.ReadCloser
+	l lingering
+}
+
+func (b lingeringBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.l.ended <- struct{}{}
+		<-b.l.release
+	}
+	return n, err
+}
+
+// Close waits for the watches, those too that the last subscriber is just leaving.
+func TestCloseWaitsForWhatIsEnding(t *testing.T) {
+	s := apitest.New(t)
+	l := lingering{ended: make(chan struct{}, 1), release: make(chan struct{})}
+	c := newClient(t, s, func(c *kube.Config) {
+		c.REST.Wrap(func(next http.RoundTripper) http.RoundTripper { l.RoundTripper = next; return l })
+	})
+	sub := subscribe(t, c)
+	s.WaitWatches(t, 2)
+	closing := func(end func() error) <-chan error {
+		closed := make(chan error, 1)
+		go func() { closed <- end() }()
+		return closed
+	}
+	left := closing(sub.Close)
+	<-l.ended
+	closed := closing(c.Close)
+	select {
+	case <-closed:
+		t.Error("Close returned while a watch still ran")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(l.release)
+	require.NoError(t, <-closed)
+	require.NoError(t, <-left)
+}
