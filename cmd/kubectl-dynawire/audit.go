@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/dynawire/dynawire/internal/cli/audit"
+	"github.com/dynawire/dynawire/internal/drift/lack"
 	"github.com/dynawire/dynawire/internal/report/store"
 	"github.com/dynawire/dynawire/pkg/validate"
 )
@@ -105,7 +106,7 @@ func (a *auditing) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return fmt.Errorf("write the output: %w", err)
 	}
 	if n := audit.Dropped(list.Items); n > 0 {
-		_, _ = fmt.Fprintf(stderr, "%d older findings had no room in the reports; the webhook's log has them.\n", n)
+		_, _ = fmt.Fprintf(stderr, "older findings that had no room in the reports, and are in the webhook's log: %d\n", n)
 	}
 	if a.exitCode && len(findings) > 0 {
 		return errFound
@@ -121,7 +122,7 @@ func in(namespace string) string {
 }
 
 // driftRules are the ids of what the scan of running pods finds, beside the rules of admission: see internal/drift.
-var driftRules = []string{"unwired", "outdated-wiring", "model-mismatch"}
+var driftRules = []string{lack.Unwired, lack.Outdated, "model-mismatch"}
 
 // ruleIDs are all that --rule may be.
 func ruleIDs() []string {

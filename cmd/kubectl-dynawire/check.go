@@ -177,7 +177,7 @@ func (k *checking) online(ctx context.Context, _ io.Reader, stderr io.Writer) (f
 	}
 	if isTerminal(stderr) {
 		cluster.Progress = func(namespace string, objects int) {
-			_, _ = fmt.Fprintf(stderr, "\r\x1b[Kreading namespace %s, %d objects so far", namespace, objects)
+			_, _ = fmt.Fprintf(stderr, "\r\x1b[Kreading namespace %s, objects so far: %d", namespace, objects)
 		}
 		defer func() { _, _ = io.WriteString(stderr, "\r\x1b[K") }()
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/discoverytest/fakecluster"
@@ -148,8 +150,41 @@ func TestInstancesWatched(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+func TestInstancesWatchedBeforeThereAreAny(t *testing.T) {
+	_, flags, _ := liveCluster(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, log safeBuffer
+	root := newRoot()
+	root.SetArgs(append([]string{"instances", "-w", "--context", "empty"}, flags...))
+	root.SetOut(&out)
+	root.SetErr(&log)
+	done := make(chan error, 1)
+	go func() { done <- root.ExecuteContext(ctx) }()
+	require.Eventually(t, func() bool { return log.String() != "" }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, "no component has a Service for discovery in the Kubernetes namespace empty; waiting for one.\n", log.String())
+	cancel()
+	require.NoError(t, <-done)
+	assert.Empty(t, out.String())
+}
+
+// twoEngines is a pod in container mode.
+func twoEngines() *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "engines", Namespace: "llm", UID: "uid-engines", Labels: fakecluster.Labels("dynamo", "engines")},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+	}
+	for _, name := range []string{"main", "second"} {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: name, Env: []corev1.EnvVar{
+			{Name: "DYN_KUBE_DISCOVERY_MODE", Value: "container"}, {Name: "CONTAINER_NAME", Value: name},
+		}})
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, Ready: true})
+	}
+	return p
+}
+
 func TestDiagnoseCommand(t *testing.T) {
 	cluster, flags, _ := liveCluster(t)
+	cluster.API.Set(twoEngines())
 	for name, c := range map[string]struct {
 		args       []string
 		code       int
@@ -157,15 +192,19 @@ func TestDiagnoseCommand(t *testing.T) {
 	}{
 		"a component": {args: []string{"dynamo/backend"}, out: `dynamo/backend in llm: 2 instances, 1 ready
 ok       access     endpointslices and dynamoworkermetadatas can be listed and watched
-ok       pods       2 pods carry the labels
+ok       pods       pods with the labels: 2
 ok       service    Service dynamo-backend-service, EndpointSlices: 1
-ok       endpoints  2 pods are listed
-warning  ready      1 of 2 are ready
+ok       endpoints  pods listed: 2
+warning  ready      ready: 1 of 2
                     - worker-1: the readiness probe of container main has not succeeded (restarts: 0)
-ok       metadata   all 2 pods have metadata
+ok       metadata   with metadata: 2 of 2
 `},
 		"a pod that is not ready, in CI": {args: []string{"worker-1", "--exit-code"}, code: exitFound,
-			out: "problem  ready      worker-1 is not ready; 1 of 2 are\n"},
+			out: "problem  ready      worker-1 is not ready; ready: 1 of 2\n"},
+		"a pod in container mode": {args: []string{"engines"}, out: "container main of pod engines of dynamo/engines in llm: 0 instances, 0 ready\n",
+			fails: "This is about container main; -c asks about another of main, second.\n"},
+		"another of its containers":    {args: []string{"engines", "-c", "second"}, out: "    - engines-second: there is no DynamoWorkerMetadata engines-second\n"},
+		"a container of a component":   {args: []string{"backend", "-c", "main"}, code: exitFailed, fails: "there is no pod backend in llm"},
 		"a pod without labels":         {args: []string{"stranger"}, out: "problem  labels     the pod's labels do not name the component"},
 		"a component with a typo":      {args: []string{"Backend"}, out: "                    - dynamo/backend has 2\n"},
 		"JSON":                         {args: []string{"backend", "-o", "json"}, out: `"id": "access"`},
@@ -179,7 +218,7 @@ ok       metadata   all 2 pods have metadata
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := call("", append(append([]string{"diagnose"}, flags...), c.args...)...)
 			assert.Equal(t, c.code, code, stderr)
-			if strings.HasSuffix(c.out, "metadata\n") {
+			if strings.HasSuffix(c.out, "metadata: 2 of 2\n") {
 				assert.Equal(t, c.out, stdout)
 			}
 			assert.Contains(t, stdout, c.out)

@@ -17,7 +17,7 @@ import (
 
 func newDiagnose() *cobra.Command {
 	var at cluster
-	var format string
+	var format, container string
 	var exitCode bool
 	c := &cobra.Command{
 		Use:   "diagnose POD|[NAMESPACE/]COMPONENT",
@@ -26,7 +26,9 @@ func newDiagnose() *cobra.Command {
 labels, the rights to look, the Service and its slices, readiness, metadata. Nothing is written.
 
 What is asked about is a pod of that name, if there is one, else a component (NAMESPACE/COMPONENT are
-Dynamo's names; COMPONENT alone is of the namespace "dynamo").
+Dynamo's names; COMPONENT alone is of the namespace "dynamo"). In container mode
+(DYN_KUBE_DISCOVERY_MODE=container), where each container is an instance, it is the pod's container
+that -c names, else the one that is called main, else the first in that mode.
 
 A line begins with ok, warning, problem or unknown and the check's id; ">" is what to do. Where one
 check is a problem, those after it may be consequences.`,
@@ -41,7 +43,7 @@ check is a problem, those after it may be consequences.`,
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), askTimeout)
 			defer cancel()
-			d, err := at.diagnose(ctx, args[0])
+			d, err := at.diagnose(ctx, c.ErrOrStderr(), args[0], container)
 			if err != nil {
 				return err
 			}
@@ -55,22 +57,29 @@ check is a problem, those after it may be consequences.`,
 		},
 	}
 	at.flags(c.Flags())
+	c.Flags().StringVarP(&container, "container", "c", "", "the container of the pod to ask about")
 	c.Flags().StringVarP(&format, "output", "o", "text", "text, json or yaml")
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if there is a problem")
 	return c
 }
 
-func (c *cluster) diagnose(ctx context.Context, name string) (runtime.Diagnosis, error) {
+func (c *cluster) diagnose(ctx context.Context, stderr io.Writer, name, container string) (runtime.Diagnosis, error) {
 	component, notAComponent := instances.ParseComponent(name)
 	config, namespace, err := c.connect()
 	if err != nil {
 		return runtime.Diagnosis{}, err
 	}
 	if !strings.Contains(name, "/") {
-		d, found, err := diagnose.Pod(ctx, config, namespace, name)
+		d, of, found, err := diagnose.Pod(ctx, config, namespace, name, container)
+		if len(of) > 0 {
+			_, _ = fmt.Fprintf(stderr, "This is about container %s; -c asks about another of %s.\n", d.Container, strings.Join(of, ", "))
+		}
 		if found || err != nil {
 			return d, err
 		}
+	}
+	if container != "" {
+		return runtime.Diagnosis{}, fmt.Errorf("-c asks about a container, but there is no pod %s in %s", name, namespace)
 	}
 	if notAComponent != nil {
 		return runtime.Diagnosis{}, fmt.Errorf("no pod %s in %s, and as a component %w", name, namespace, notAComponent)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,7 +30,7 @@ func newInstances() *cobra.Command {
 		Long: `List the instances of components as pods on dynawire's library see them: pods of the component's
 Service, joined with what they published about themselves. NAMESPACE and COMPONENT are Dynamo's;
 COMPONENT alone is of the namespace "dynamo". Without arguments: all that the Kubernetes namespace
-has at the moment.
+has, with -w also those that come later.
 
 With -w: the ready instances first, then every change as it comes (NewReady, Ready, NotReady, Updated,
 Deleted), until interrupted. With -o json one object for each event, in a line.
@@ -45,19 +47,15 @@ Nothing is listed that should be? kubectl dynawire diagnose NAMESPACE/COMPONENT`
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if watch {
-				return at.discover(ctx, args, func(d runtime.Discovery, all []instances.Component) error {
-					return instances.Watch(ctx, d, all, printer.Event)
-				})
+				return at.watch(ctx, c.ErrOrStderr(), args, printer.Event)
 			}
 			ctx, cancel := context.WithTimeout(ctx, askTimeout)
 			defer cancel()
-			return at.discover(ctx, args, func(d runtime.Discovery, all []instances.Component) error {
-				list, err := instances.List(ctx, d, all)
-				if err != nil {
-					return err
-				}
-				return printer.List(list)
-			})
+			list, err := at.instances(ctx, args)
+			if err != nil {
+				return err
+			}
+			return printer.List(list)
 		},
 	}
 	at.flags(c.Flags())
@@ -66,33 +64,62 @@ Nothing is listed that should be? kubectl dynawire diagnose NAMESPACE/COMPONENT`
 	return c
 }
 
-// discover finds the components that were asked for and looks at them with the library.
-func (c *cluster) discover(ctx context.Context, args []string, f func(runtime.Discovery, []instances.Component) error) error {
-	all := make([]instances.Component, 0, len(args))
+// discovery is a client that looks at the cluster, and the components that were asked for: none for all.
+func (c *cluster) discovery(args []string) (d *kube.Client, asked []instances.Component, all *instances.All, err error) {
 	for _, arg := range args {
 		one, err := instances.ParseComponent(arg)
 		if err != nil {
-			return err
+			return nil, nil, nil, err
 		}
-		all = append(all, one)
+		asked = append(asked, one)
 	}
 	config, namespace, err := c.connect()
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	if len(all) == 0 {
-		if all, err = instances.Components(ctx, config, namespace); err != nil {
-			return err
+	if all, err = instances.NewAll(config, namespace); err != nil {
+		return nil, nil, nil, err
+	}
+	d, err = kube.New(kube.Config{REST: config, Identity: runtime.Identity{PodNamespace: namespace}})
+	return d, asked, all, err
+}
+
+func (c *cluster) instances(ctx context.Context, args []string) ([]runtime.Instance, error) {
+	d, asked, all, err := c.discovery(args)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	if len(args) == 0 {
+		if asked, err = all.List(ctx); err != nil {
+			return nil, err
+		}
+		if len(asked) == 0 {
+			return nil, errors.New(noComponent(d) + ": is this the right one (-n)? Ask kubectl dynawire diagnose about a pod or component")
 		}
 	}
-	if len(all) == 0 {
-		return errors.New("no component has a Service for discovery in the Kubernetes namespace " + namespace +
-			": is this the right one (-n)? Ask kubectl dynawire diagnose about a pod or component")
-	}
-	d, err := kube.New(kube.Config{REST: config, Identity: runtime.Identity{PodNamespace: namespace}})
+	return instances.List(ctx, d, asked)
+}
+
+func (c *cluster) watch(ctx context.Context, stderr io.Writer, args []string, tell func(runtime.Event) error) error {
+	d, asked, all, err := c.discovery(args)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = d.Close() }()
-	return f(d, all)
+	if len(args) > 0 {
+		return instances.Watch(ctx, d, instances.These(asked), tell)
+	}
+	return instances.Watch(ctx, d, func(ctx context.Context, tell func([]instances.Component)) error {
+		return all.Follow(ctx, func(now []instances.Component) {
+			if len(now) == 0 {
+				_, _ = fmt.Fprintln(stderr, noComponent(d)+"; waiting for one.")
+			}
+			tell(now)
+		})
+	}, tell)
+}
+
+func noComponent(d *kube.Client) string {
+	return "no component has a Service for discovery in the Kubernetes namespace " + d.Identity().PodNamespace
 }

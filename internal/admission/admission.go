@@ -4,6 +4,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -113,6 +114,17 @@ func (a *Admission) Hooks() map[string]http.Handler {
 		MutateMetadataPath:    a.MutateMetadata(),
 		ValidateMetadataPath:  a.ValidateMetadata(),
 	}
+}
+
+// namespace looks up the Namespace of a request; where it is not opted in, the answer is all that there is to say.
+func (a *Admission) namespace(ctx context.Context, name string) (ns Namespace, out answer, err error) {
+	if ns, err = a.Namespaces.Get(ctx, name); err != nil {
+		return ns, out, fmt.Errorf("look up namespace %s: %w", name, err)
+	}
+	if !ns.OptedIn {
+		out = allow(reasonNotOptedIn)
+	}
+	return ns, out, nil
 }
 
 func (a *Admission) now() time.Time {

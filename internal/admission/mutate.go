@@ -33,16 +33,13 @@ func (a *Admission) mutatePod(ctx context.Context, r *review.Request[pod.Pod]) (
 	if !isPod(&r.Head) || r.Operation != review.Create || p == nil {
 		return allow(reasonNotServed), nil
 	}
-	ns, err := a.Namespaces.Get(ctx, r.Namespace)
-	if err != nil {
-		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
-	}
-	if !ns.OptedIn {
-		return allow(reasonNotOptedIn), nil
+	ns, out, err := a.namespace(ctx, r.Namespace)
+	if err != nil || !ns.OptedIn {
+		return out, err
 	}
 	options := mutate.Options{Namespace: ns.Settings, ServiceAccount: wiring.ServiceAccount}
 	result := mutate.Pod(p, options)
-	out := answer{allowed: true, reason: string(result.Reason), patch: result.Patch, warnings: result.Warnings}
+	out = answer{allowed: true, reason: string(result.Reason), patch: result.Patch, warnings: result.Warnings}
 	if !wantsAccount(result.Patch) || a.Accounts.Exists(ctx, r.Namespace) {
 		return out, nil
 	}

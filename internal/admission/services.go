@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/validate"
@@ -20,12 +19,9 @@ func (a *Admission) validateService(ctx context.Context, r *review.Request[valid
 	if len(findings) == 0 {
 		return allow(reasonNoFindings), nil
 	}
-	ns, err := a.Namespaces.Get(ctx, r.Namespace)
-	if err != nil {
-		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
-	}
-	if !ns.OptedIn {
-		return allow(reasonNotOptedIn), nil
+	ns, out, err := a.namespace(ctx, r.Namespace)
+	if err != nil || !ns.OptedIn {
+		return out, err
 	}
 	return a.conclude(judged{Head: &r.Head, metadata: &r.Object.Metadata, findings: findings}, ns), nil
 }

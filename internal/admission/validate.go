@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/dynawire/dynawire/internal/admission/review"
 	"github.com/dynawire/dynawire/pkg/pod"
@@ -15,12 +14,9 @@ func (a *Admission) validatePod(ctx context.Context, r *review.Request[pod.Pod])
 	if !isPod(&r.Head) || p == nil {
 		return allow(reasonNotServed), nil
 	}
-	ns, err := a.Namespaces.Get(ctx, r.Namespace)
-	if err != nil {
-		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
-	}
-	if !ns.OptedIn {
-		return allow(reasonNotOptedIn), nil
+	ns, out, err := a.namespace(ctx, r.Namespace)
+	if err != nil || !ns.OptedIn {
+		return out, err
 	}
 	var findings []validate.Finding
 	if old := podOf(&r.Head, r.OldObject); old != nil && r.Operation == review.Update {

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
@@ -39,12 +38,9 @@ func (a *Admission) validateMetadata(ctx context.Context, r *review.Request[vali
 	if len(findings) == 0 {
 		return allow(reasonNoFindings), nil
 	}
-	ns, err := a.Namespaces.Get(ctx, r.Namespace)
-	if err != nil {
-		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
-	}
-	if !ns.OptedIn {
-		return allow(reasonNotOptedIn), nil
+	ns, out, err := a.namespace(ctx, r.Namespace)
+	if err != nil || !ns.OptedIn {
+		return out, err
 	}
 	return a.conclude(judged{Head: &r.Head, metadata: &r.Object.Metadata, findings: findings}, ns), nil
 }
@@ -59,12 +55,9 @@ func (a *Admission) mutateMetadata(ctx context.Context, r *review.Request[object
 	if w.PodName == "" || len(w.Findings()) > 0 {
 		return allow(reasonNotItsOwn), nil
 	}
-	ns, err := a.Namespaces.Get(ctx, r.Namespace)
-	if err != nil {
-		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
-	}
-	if !ns.OptedIn {
-		return allow(reasonNotOptedIn), nil
+	ns, out, err := a.namespace(ctx, r.Namespace)
+	if err != nil || !ns.OptedIn {
+		return out, err
 	}
 	writer, ok := a.Pods.Get(ctx, r.Namespace, w.PodName, w.PodUID)
 	if !ok {

@@ -27,12 +27,9 @@ func (a *Admission) validateWorkload(ctx context.Context, r *review.Request[json
 	if !r.Writes() || r.Object == nil {
 		return allow(reasonNotServed), nil
 	}
-	ns, err := a.Namespaces.Get(ctx, r.Namespace)
-	if err != nil {
-		return answer{}, fmt.Errorf("look up namespace %s: %w", r.Namespace, err)
-	}
-	if !ns.OptedIn {
-		return allow(reasonNotOptedIn), nil
+	ns, out, err := a.namespace(ctx, r.Namespace)
+	if err != nil || !ns.OptedIn {
+		return out, err
 	}
 	var object objectOnly
 	if err := json.Unmarshal(*r.Object, &object, pod.Options); err != nil {

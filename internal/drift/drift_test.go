@@ -75,12 +75,3 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
-
-func TestWhatAnUnwiredPodLacks(t *testing.T) {
-	findings := judge(decoded(t, worker), wiring.Settings{})
-	require.Len(t, findings, 1)
-	assert.Equal(t, "the pod lacks labels, service account, POD_NAME, POD_NAMESPACE, POD_UID, DYN_DISCOVERY_BACKEND, DYN_NAMESPACE,"+
-		" DYN_COMPONENT, DYN_ENDPOINT, DYN_SYSTEM_PORT, DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS, named port, readiness probe, but its"+
-		" namespace is opted in to discovery; it was created before that or while the webhook was away, and its peers cannot find it."+
-		" Restart its workload (kubectl rollout restart), or delete the pod where it has none.", findings[0].Message)
-}

@@ -13,11 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/dynawire/dynawire/internal/cli/namespace"
+	"github.com/dynawire/dynawire/internal/drift/lack"
 	"github.com/dynawire/dynawire/internal/workload"
-	"github.com/dynawire/dynawire/pkg/identity"
-	"github.com/dynawire/dynawire/pkg/mutate"
 	"github.com/dynawire/dynawire/pkg/pod"
-	"github.com/dynawire/dynawire/pkg/validate"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
@@ -244,21 +242,14 @@ func controlled(m *pod.Metadata) bool {
 	return false
 }
 
-// wired adds a finding to a pod that runs without what it would get today.
+// wired adds a finding to a pod that never went through the webhook. What an older release gave it is the scan's to tell.
 func (o *Object) wired(p *pod.Pod, ns namespace.Namespace) {
-	if p.Metadata.Labels[wiring.LabelDiscoveryBackend] != "" {
-		return
+	lacks, _ := lack.Check(p, ns.Settings)
+	for _, f := range lacks {
+		if f.Rule == lack.Unwired {
+			o.Findings = append([]Finding{{Rule: f.Rule, Severity: f.Severity, Outcome: Refused, Field: f.Field, Message: f.Message}}, o.Findings...)
+		}
 	}
-	result := mutate.Pod(p, mutate.Options{Namespace: ns.Settings, ServiceAccount: wiring.ServiceAccount})
-	if result.Reason != identity.Wired || len(result.Patch) == 0 {
-		return
-	}
-	o.Findings = append([]Finding{{
-		Rule: Unwired, Severity: validate.Deny, Outcome: Refused, Field: "metadata.labels",
-		Message: "the pod runs without label " + wiring.LabelDiscoveryBackend + ", but its namespace is opted in to discovery; it was created before" +
-			" that or while the webhook was away, and its peers cannot find it. Restart its workload (kubectl rollout restart), or delete" +
-			" the pod where it has none.",
-	}}, o.Findings...)
 }
 
 // explained adds what to do about an error that is the cluster's.

@@ -4,12 +4,9 @@ import (
 	"strings"
 
 	"github.com/dynawire/dynawire/docs"
+	"github.com/dynawire/dynawire/internal/drift/lack"
 	"github.com/dynawire/dynawire/pkg/validate"
 )
-
-// Unwired is the rule of the periodic scan (internal/drift) that is checked here, too: a running pod that never went
-// through the webhook.
-const Unwired = "unwired"
 
 // rule is what there is to know about a rule.
 type rule struct {
@@ -35,8 +32,8 @@ func rules() []rule {
 		all = append(all, rule{r.ID, r.Severity, sentence(sections[r.ID]), sections[r.ID], homepage + "/blob/main/docs/rules.md#" + r.ID})
 	}
 	const unwired = "A running pod that never went through the webhook: created before its namespace was opted in, or while the webhook was away."
-	const remedy = " Its peers cannot find it. Restart its workload, or delete the pod where it has none."
-	return append(all, rule{Unwired, validate.Deny, unwired, unwired + remedy, homepage + "/blob/main/docs/audit.md"})
+	const help = unwired + " Its peers cannot find it. " + lack.Remedy
+	return append(all, rule{lack.Unwired, validate.Deny, unwired, help, homepage + "/blob/main/docs/audit.md"})
 }
 
 // sentence is the first one of a text, on one line.

@@ -2,9 +2,11 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,21 +20,29 @@ import (
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
-// Pod diagnoses why a pod is found or not; it is false where there is no such pod.
-func Pod(ctx context.Context, config *rest.Config, kubeNamespace, name string) (runtime.Diagnosis, bool, error) {
+// Pod diagnoses why a pod is found or not; it is false where there is no such pod. In container mode, where each container
+// is an instance, the question is about the one of that name. Empty: the main one, or the first in that mode; of them then
+// tells, where there is a choice.
+func Pod(
+	ctx context.Context, config *rest.Config, kubeNamespace, name, container string,
+) (d runtime.Diagnosis, of []string, found bool, err error) {
 	client, err := coreclient.NewForConfig(config)
 	if err != nil {
-		return runtime.Diagnosis{}, false, err
+		return d, nil, false, err
 	}
 	p, err := client.Pods(kubeNamespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return runtime.Diagnosis{}, false, nil
+		return d, nil, false, nil
 	case err != nil:
-		return runtime.Diagnosis{}, false, fmt.Errorf("read pod %s/%s: %w", kubeNamespace, name, err)
+		return d, nil, false, fmt.Errorf("read pod %s/%s: %w", kubeNamespace, name, err)
 	}
-	d, err := ask(ctx, config, identityOf(p), "", "")
-	return d, true, err
+	id, of, err := identityOf(p, container)
+	if err != nil {
+		return d, nil, true, err
+	}
+	d, err = ask(ctx, config, id, "", "")
+	return d, of, true, err
 }
 
 // Component diagnoses why any instance of a component is found, or none.
@@ -49,20 +59,51 @@ func ask(ctx context.Context, config *rest.Config, id runtime.Identity, namespac
 	return d.Diagnose(ctx, namespace, component)
 }
 
-// identityOf is what the process in a pod believes, as far as its spec tells: what it registers as is what its labels say,
-// which the webhook has made sure of.
-func identityOf(p *corev1.Pod) runtime.Identity {
-	return runtime.Identity{
+// identityOf is what the process in a pod, or in that container of it, believes, as far as its spec tells: what it registers
+// as is what its labels say, which the webhook has made sure of.
+func identityOf(p *corev1.Pod, container string) (id runtime.Identity, of []string, err error) {
+	id = runtime.Identity{
 		PodName: p.Name, PodNamespace: p.Namespace, PodUID: string(p.UID),
 		Namespace: p.Labels[wiring.LabelNamespace], Component: p.Labels[wiring.LabelComponent],
-		Backend: variable(p, wiring.EnvDiscoveryBackend),
 	}
+	containers := slices.Concat(p.Spec.Containers, p.Spec.InitContainers)
+	if container != "" {
+		all := containers
+		containers = slices.DeleteFunc(slices.Clone(all), func(c corev1.Container) bool { return c.Name != container })
+		if len(containers) == 0 {
+			return id, nil, fmt.Errorf("pod %s/%s has no container %q: it has %s", p.Namespace, p.Name, container, strings.Join(names(all), ", "))
+		}
+	}
+	instances := slices.DeleteFunc(slices.Clone(containers), func(c corev1.Container) bool {
+		return variable([]corev1.Container{c}, wiring.EnvKubeDiscoveryMode) != "container"
+	})
+	if len(instances) > 0 {
+		i := max(0, slices.IndexFunc(instances, func(c corev1.Container) bool { return c.Name == mainContainer }))
+		containers = instances[i : i+1]
+		id.Container = cmp.Or(variable(containers, wiring.EnvContainerName), containers[0].Name)
+		if len(instances) > 1 {
+			of = names(instances)
+		}
+	}
+	id.Backend = variable(containers, wiring.EnvDiscoveryBackend)
+	return id, of, nil
+}
+
+// mainContainer keeps its pod's name in container mode (runtime.Identity).
+const mainContainer = "main"
+
+func names(containers []corev1.Container) []string {
+	all := make([]string, len(containers))
+	for i := range containers {
+		all[i] = containers[i].Name
+	}
+	return all
 }
 
 // variable is the value that the first container which has it gives it.
-func variable(p *corev1.Pod, name string) string {
-	for _, c := range slices.Concat(p.Spec.Containers, p.Spec.InitContainers) {
-		for _, e := range slices.Backward(c.Env) { // the last of a name counts
+func variable(containers []corev1.Container, name string) string {
+	for i := range containers {
+		for _, e := range slices.Backward(containers[i].Env) { // the last of a name counts
 			if e.Name == name {
 				return e.Value
 			}
