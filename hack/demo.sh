@@ -38,7 +38,9 @@ clean() {
 }
 
 set_up() {
-  make images
+  make images DYNAMO_VERSIONS=1.6.1
+  go build -o "$CACHE/bin/kubectl-dynawire" ./cmd/kubectl-dynawire # on the PATH it is a plugin of kubectl
+  export PATH=$CACHE/bin:$PATH
   if [ -n "$own_cluster" ]; then
     echo "using your cluster: $(kubectl config current-context)"
     if [ -n "${LOAD_IMAGE:-}" ]; then for tar in "$IMAGES"/*.tar; do $LOAD_IMAGE "$tar"; done
@@ -75,6 +77,7 @@ show_wiring() {
   run kubectl -n "$ns" rollout status deployment/worker deployment/frontend --timeout=120s
   until_true 30 "the worker's metadata" "kubectl -n $ns get dynamoworkermetadatas -o name | grep -q ."
   run kubectl -n "$ns" get pods,services,endpointslices,dynamoworkermetadatas
+  run kubectl dynawire instances -n "$ns"
 }
 
 chat() {
@@ -117,7 +120,9 @@ refusal() {
   until_true 30 "the Event" "kubectl -n $ns get events --field-selector reason=DynamoPodRefused -o name | grep -q ."
   run "kubectl -n $ns describe deployment inconsistent | sed -n '/^Events/,\$p'"
   run "kubectl -n $ns get events --field-selector reason=DynamoPodRefused"
-  run "kubectl -n dynawire-system logs -l app.kubernetes.io/name=dynawire --tail=-1 | grep component-mismatch | tail -1"
+  run "kubectl -n dynawire-system logs -l app.kubernetes.io/name=dynawire --tail=-1 | grep '\"refused\":true' | tail -1"
+  until_true 30 "the Report" "kubectl dynawire audit -n $ns | grep -q refused"
+  run kubectl dynawire audit -n "$ns"
   run kubectl -n "$ns" delete deployment inconsistent
 }
 
@@ -125,8 +130,9 @@ farewell() {
   step "Go on"
   cat <<TEXT
 The cluster is still running.
-$([ -n "$own_cluster" ] || printf '  export KUBECONFIG=%s PATH=%s:$PATH' "$KUBECONFIG" "$("$CLUSTER" build)")
+  export $([ -n "$own_cluster" ] || printf 'KUBECONFIG=%s ' "$KUBECONFIG")PATH=$CACHE/bin$([ -n "$own_cluster" ] || printf ':%s' "$("$CLUSTER" build)"):\$PATH
   kubectl -n $ns get pods --show-labels
+  kubectl dynawire diagnose -n $ns backend
   kubectl -n $ns scale deployment/worker --replicas=2
   kubectl -n $ns port-forward service/dynamo-frontend-service 8000:http
 Your own workloads: label their namespace, apply them. docs/ says what is wired and what is refused.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -84,7 +86,7 @@ func (r *components) fromService(ctx context.Context, o client.Object) []compone
 func (r *components) fromNamespace(ctx context.Context, o client.Object) []component {
 	out := r.withPods(ctx, o.GetName())
 	services := &corev1.ServiceList{}
-	if err := r.cached.List(ctx, services, client.InNamespace(o.GetName()), client.MatchingLabels(managedLabels())); err != nil {
+	if err := r.cached.List(ctx, services, client.InNamespace(o.GetName()), client.MatchingLabels(managedLabels())); err != nil && !notYet(err) {
 		ctrl.LoggerFrom(ctx).Error(err, "list services", "namespace", o.GetName())
 	}
 	for i := range services.Items {
@@ -96,7 +98,7 @@ func (r *components) fromNamespace(ctx context.Context, o client.Object) []compo
 // withPods are the components that have pods in a namespace.
 func (r *components) withPods(ctx context.Context, namespace string) []component {
 	pods := podMetadataList()
-	if err := r.cached.List(ctx, pods, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cached.List(ctx, pods, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil && !notYet(err) {
 		ctrl.LoggerFrom(ctx).Error(err, "list pods", "namespace", namespace)
 	}
 	seen := map[component]bool{}
@@ -108,6 +110,13 @@ func (r *components) withPods(ctx context.Context, namespace string) []component
 		}
 	}
 	return out
+}
+
+// notYet tells the order in which watches start from trouble: objects of a kind that is not watched yet speak for themselves
+// once it is.
+func notYet(err error) bool {
+	var missing *cache.ErrResourceNotCached
+	return errors.As(err, &missing)
 }
 
 // Reconcile implements reconcile.TypedReconciler.

@@ -28,11 +28,13 @@ func newImageGo(o *options) *cobra.Command {
 	var opts image.GoOptions
 	cmd := &cobra.Command{
 		Use:   "go PKGDIR...",
-		Short: "Build an image of Go programs of the root module",
-		Long: `Builds each package directory, relative to the root of the checkout, into a static
-program at the image's root, named as the directory, and writes a docker-archive:
+		Short: "Build an image of Go programs",
+		Long: `Builds each package directory into a static program at the image's root, named as the
+directory, and writes a docker-archive. A relative directory is one of the checkout,
+from its root; an absolute one is built in the module that it is in:
 
-  cluster image go --tag local/webhook:dev --output webhook.tar ./cmd/webhook`,
+  cluster image go --tag local/webhook:dev --output webhook.tar ./cmd/webhook
+  cluster image go --tag local/app:dev --output app.tar ~/app/cmd/app`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, packages []string) error {
 			paths, err := o.paths()

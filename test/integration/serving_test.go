@@ -20,6 +20,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dynawire/dynawire/test/controlplane"
@@ -90,17 +91,43 @@ func TestSecondReplica(t *testing.T) {
 		return *getObject[coordinationv1.Lease](t, controlplane.SystemNamespace, "dynawire").Spec.HolderIdentity
 	}
 	before := leader(t)
-	require.NoError(t, first.Stop(), first.Log.String())
-	restarted, err := newServer("first")
-	require.NoError(t, err)
-	restarted.Port = first.Port // where the configurations point
-	*first = *restarted
-	require.NoError(t, first.Start())
-	require.NoError(t, first.WaitReady(), first.Log.String())
+	restart(t, func() {})
 	eventually(t, func(c require.TestingT) { require.NotEqual(c, before, leader(c)) })
 	namespace := optedIn(t, nil)
 	create(t, worker(namespace, "w"))
 	eventually(t, func(c require.TestingT) { getObject[corev1.Service](c, namespace, backendService) })
+}
+
+// restart has nobody answer where the configurations point while meanwhile runs.
+func restart(t *testing.T, meanwhile func()) {
+	t.Helper()
+	require.NoError(t, first.Stop(), first.Log.String())
+	meanwhile()
+	restarted, err := newServer("first")
+	require.NoError(t, err)
+	restarted.Port = first.Port
+	*first = *restarted
+	require.NoError(t, first.Start())
+	require.NoError(t, first.WaitReady(), first.Log.String())
+}
+
+// While nobody answers pods can go, and all is refused that would have to be judged.
+func TestPodsAreNotHeldWhileNobodyAnswers(t *testing.T) {
+	namespace := optedIn(t, nil)
+	p := worker(namespace, "w", func(p *corev1.Pod) { p.Finalizers = []string{"example.com/hold"} })
+	create(t, p)
+	restart(t, func() {
+		patch := func(body string) error {
+			return cluster.Patch(t.Context(), p.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(body)))
+		}
+		assert.ErrorContains(t, patch(`{"metadata":{"labels":{"app":"other"}}}`), "pods.validate.dynawire.io")
+		assert.ErrorContains(t, patch(`{"spec":{"activeDeadlineSeconds":5}}`), "pods.validate.dynawire.io")
+		assert.ErrorContains(t, cluster.Create(t.Context(), worker(namespace, "new")), "pods.mutate.dynawire.io")
+		require.NoError(t, patch(`{"metadata":{"annotations":{"a":"b"}}}`))
+		remove(t, p)
+		require.NoError(t, patch(`{"metadata":{"finalizers":null}}`))
+		gone(t, p)
+	})
 }
 
 // The CA is lost: another one takes its place, in the certificates of all and in the configurations.

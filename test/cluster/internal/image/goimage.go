@@ -18,7 +18,7 @@ import (
 type GoOptions struct {
 	// Root is the directory of the module that the packages are in.
 	Root string
-	// Packages are directories beneath Root, each of one program.
+	// Packages are directories of one program each: relative ones beneath Root, absolute ones in modules of their own.
 	Packages []string
 	// Entrypoint is the program that the image runs; the first where it is empty.
 	Entrypoint string
@@ -97,14 +97,17 @@ func programNames(packages []string) ([]string, error) {
 
 func compile(ctx context.Context, opts GoOptions, names []string, dir string) error {
 	for i, pkg := range opts.Packages {
-		if !filepath.IsAbs(pkg) {
+		in := opts.Root
+		if filepath.IsAbs(pkg) {
+			in, pkg = pkg, "."
+		} else {
 			pkg = "./" + filepath.ToSlash(filepath.Clean(pkg))
 		}
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, names[i]), pkg)
-		cmd.Dir = opts.Root
+		cmd.Dir = in
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH)
 		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s in %s: %w\n%s", pkg, opts.Root, err, output)
+			return fmt.Errorf("build %s in %s: %w\n%s", pkg, in, err, output)
 		}
 	}
 	return nil

@@ -172,6 +172,15 @@ func TestBuildGo(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(list), "layer.tar")
 
+	elsewhere := t.TempDir()
+	write(t, elsewhere, "go.mod", "module example.test/y\n", 0o600)
+	write(t, elsewhere, "app/main.go", "package main\n\nfunc main() {}\n", 0o600)
+	opts.Packages = []string{filepath.Join(elsewhere, "app")}
+	require.NoError(t, BuildGo(t.Context(), opts, io.Discard), "an absolute directory is built in its own module")
+	opts.Packages = []string{filepath.Join(elsewhere, "none")}
+	require.ErrorContains(t, BuildGo(t.Context(), opts, io.Discard), filepath.Join(elsewhere, "none"))
+
+	opts.Packages = []string{"cmd/one", "cmd/two"}
 	opts.Entrypoint = "three"
 	require.ErrorContains(t, BuildGo(t.Context(), opts, io.Discard), `"three" is none of the programs one, two`)
 	opts.Entrypoint, opts.Packages = "", []string{"./cmd/none"}
