@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 // answers: unlike Dynamo's, whose /live is 503 until ready, it does not let a liveness probe kill a worker that loads its
 // model or drains.
 //
+// The kubelet's probe of a process that is not ready is kept until it is, or for most of the second that the kubelet waits:
+// it hears of readiness when it comes, and not with its next probe.
+//
 // It is an http.Handler for those two paths: serve it with StartHealthServer or mount it on a mux of your own. All methods
 // may be called from any goroutine.
 type Health struct {
@@ -25,6 +29,8 @@ type Health struct {
 	mu        sync.Mutex
 	status    Status
 	draining  bool
+	changed   chan struct{} // closed with the next change of status
+	refusals  int           // of the kubelet's probes, since the status is not ready
 	endpoints []string
 	checks    []*healthCheck
 }
@@ -48,7 +54,8 @@ const checkTimeout = 800 * time.Millisecond
 
 // NewHealth returns a Health that is not ready.
 func NewHealth() *Health {
-	return &Health{started: time.Now(), status: StatusNotReady}
+	// For the kubelet, a container that has just started is not ready either.
+	return &Health{started: time.Now(), status: StatusNotReady, changed: make(chan struct{}), refusals: promptRefusals}
 }
 
 // SetStatus is what /health says from now on. After Drain, ready is refused with ErrDraining.
@@ -58,8 +65,18 @@ func (h *Health) SetStatus(s Status) error {
 	if s == StatusReady && h.draining {
 		return ErrDraining
 	}
-	h.status = s
+	if s != h.status {
+		h.set(s)
+	}
 	return nil
+}
+
+// set is called with mu held.
+func (h *Health) set(s Status) {
+	h.status = s
+	h.refusals = 0
+	close(h.changed) // answers a probe that is kept
+	h.changed = make(chan struct{})
 }
 
 // Status is what /health says.
@@ -93,7 +110,7 @@ func (h *Health) Drain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.draining = true
-	h.status = StatusNotReady
+	h.set(StatusNotReady)
 }
 
 // healthBody is the body of Dynamo's answer; uptime is how serde writes a Rust Duration.
@@ -200,6 +217,9 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var failed map[string]string
 	if r.URL.Path == wiring.HealthPath {
+		if strings.HasPrefix(r.UserAgent(), "kube-probe/") {
+			h.keep(r.Context())
+		}
 		failed = h.failures(r.Context())
 	}
 	body := h.body(failed)
