@@ -10,7 +10,7 @@ CACHE := $(CURDIR)/.cache
 CLUSTER := $(CACHE)/bin/cluster
 GOLANGCI := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 IMAGES := $(CACHE)/images
-DYNAMO_VERSIONS := 1.6.1 1.5.1
+DYNAMO_VERSIONS := 1.6.1 1.5.1 1.3.1
 TEST_CLUSTER ?= dynawire-test
 export DYNAWIRE_CACHE := $(CACHE)
 

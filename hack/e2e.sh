@@ -11,4 +11,5 @@ if [ -z "${KUBECONFIG:-}" ]; then
   local_cluster "$name"
 fi
 install_dynawire test/e2e/install
-go test -tags e2e -count=1 -timeout 20m "${@:2}" ./test/e2e/...
+# Tests that run in parallel wait, most of the time.
+go test -tags e2e -count=1 -timeout 20m -parallel 4 "${@:2}" ./test/e2e/...

@@ -77,7 +77,7 @@ func run(ctx context.Context, log *slog.Logger, args []string) error {
 		return err
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	number := runtime.InstanceID{PodName: id.PodName}.Number()
+	number := id.InstanceID().Number()
 	w := &worker{discovery: d, model: o.model, log: log}
 	life := runtime.Worker{
 		Registration: runtime.Registration{

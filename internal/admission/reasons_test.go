@@ -19,7 +19,7 @@ import (
 func TestEveryReasonIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/signals.md")
 	require.NoError(t, err)
-	for _, dir := range []string{".", "../audit", "../controller", "../../pkg/identity"} {
+	for _, dir := range []string{".", "../audit", "../controller", "../drift", "../../pkg/identity"} {
 		ids := reasons(t, dir)
 		assert.NotEmpty(t, ids, "%s has no reasons any more: take it off the list", dir)
 		for name, id := range ids {

@@ -21,10 +21,28 @@ func processes(env environment, ns wiring.Settings, labelled bool) []Process {
 	case !labelled:
 		return nil
 	case len(all) == 0 && len(p.Spec.Containers) > 0:
+		return unrecognised(env)
+	}
+	return all
+}
+
+// unrecognised are the containers of a labelled pod in which nothing of Dynamo's is seen that are taken at the labels' word:
+// those in container mode, each of which is an instance, else the first.
+func unrecognised(env environment) []Process {
+	var all []Process
+	for i := range env.pod.Spec.Containers {
 		var proc Process
-		proc.begin(env, &p.Spec.Containers[0], ContainerField(false, 0))
-		proc.settleUnrecognised()
-		return append(all, proc)
+		proc.begin(env, &env.pod.Spec.Containers[i], ContainerField(false, i))
+		if proc.Variable(wiring.EnvKubeDiscoveryMode).Text == "container" {
+			all = append(all, proc)
+		}
+	}
+	if len(all) == 0 {
+		all = make([]Process, 1)
+		all[0].begin(env, &env.pod.Spec.Containers[0], ContainerField(false, 0))
+	}
+	for i := range all {
+		all[i].settleUnrecognised()
 	}
 	return all
 }

@@ -59,17 +59,56 @@ func (p *Process) Health(role string) Port {
 	switch {
 	case p.ServesHTTP(role):
 		return p.httpPort()
-	case p.Module == nil || p.Module.SystemPort && p.Registers:
+	case p.servesSystem(role):
 		return p.systemPort()
 	}
 	return Port{}
 }
 
-func (p *Process) systemPort() Port {
-	port := Port{State: PortOpen, Number: wiring.SystemPort, Name: p.portName(wiring.SystemPortName)}
-	if p.tuning.SystemPort != 0 {
-		port.Number = p.tuning.SystemPort
+// givePorts gives every process that is told no system port one of its own: the containers of a pod share the network. As
+// Dynamo's operator numbers the engines of a pod (deploy/operator/internal/dynamo/failover.go), they follow each other.
+func (r *Resolution) givePorts() {
+	next := int32(wiring.SystemPort)
+	if r.Tuning.SystemPort != 0 {
+		next = r.Tuning.SystemPort
 	}
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		p.port = next
+		if len(r.Processes) == 1 || !p.servesSystem(r.RoleOf(i)) || p.Variable(wiring.EnvSystemPort).Told() {
+			continue
+		}
+		for r.tells(p.port) {
+			p.port++
+		}
+		if p.port > maxSystemPort {
+			p.port = wiring.SystemPort
+		}
+		next = p.port + 1
+	}
+}
+
+// tells reports whether some process of the pod is told that system port.
+func (r *Resolution) tells(port int32) bool {
+	text := strconv.Itoa(int(port))
+	for i := range r.Processes {
+		if r.Processes[i].Variable(wiring.EnvSystemPort).Text == text {
+			return true
+		}
+	}
+	return false
+}
+
+// SystemPort is what DYN_SYSTEM_PORT is to be where the process is told none.
+func (p *Process) SystemPort() int32 { return p.port }
+
+// servesSystem reports whether a process that has that role serves its health on the system port.
+func (p *Process) servesSystem(role string) bool {
+	return !p.ServesHTTP(role) && (p.Module == nil || p.Module.SystemPort && p.Registers)
+}
+
+func (p *Process) systemPort() Port {
+	port := Port{State: PortOpen, Number: p.port, Name: p.portName(wiring.SystemPortName)}
 	v := p.Variable(wiring.EnvSystemPort)
 	if !v.Told() {
 		return port

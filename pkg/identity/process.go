@@ -48,6 +48,7 @@ type Process struct {
 
 	env    environment
 	tuning wiring.Tuning
+	port   int32 // the system port where the process is told none
 	given  []given
 }
 

@@ -11,7 +11,8 @@ type Resolution struct {
 	// Identity is the zero value unless Reason is Wired.
 	Identity Identity
 	// Processes are what the wiring and the rules are about: the containers, then the native sidecars, that start a Dynamo
-	// runtime; in a labelled pod where none does, those that run any module of Dynamo's, else the first container.
+	// runtime; in a labelled pod where none does, those that run any module of Dynamo's, else the containers in container
+	// mode, else the first one.
 	Processes []Process
 	// Main is the process that gives the identity: the first worker, else the first that registers, else the first.
 	Main int
@@ -55,6 +56,7 @@ func Resolve(p *pod.Pod, ns wiring.Settings) Resolution {
 			e.namespace = r.Processes[i].GivenNamespace(r.NamespaceOf(i))
 		}
 	}
+	r.givePorts()
 	return r
 }
 

@@ -20,9 +20,10 @@ func (p *Process) NamespaceSource(role string) NamespaceSource {
 	}
 }
 
-// RoleOf is the role of process i: that of the pod where it gives the identity, else what it is told or its module's.
+// RoleOf is the role of process i: that of the pod where it gives the identity, or where its command is not recognised,
+// else what it is told or its module's.
 func (r *Resolution) RoleOf(i int) string {
-	if i == r.Main {
+	if i == r.Main || r.Processes[i].Module == nil {
 		return r.Identity.Role.Text
 	}
 	return r.Processes[i].Role.Text

@@ -53,10 +53,10 @@ func (m *mutation) env(p *identity.Process, n names, at *paths) (endpointHealth 
 	v.literal(m.namespaceVariable(p, n))
 	v.literal(wiring.EnvComponent, labelText(n.component))
 	v.literal(wiring.EnvEndpoint, endpointPath(p, n))
-	if port := m.resolution.Tuning.SystemPort; port != 0 && registers(p, n) {
-		v.literal(wiring.EnvSystemPort, strconv.Itoa(int(port)))
-	} else if registers(p, n) {
+	if port := p.SystemPort(); registers(p, n) && port == wiring.SystemPort {
 		v.add(systemPort)
+	} else if registers(p, n) {
+		v.literal(wiring.EnvSystemPort, strconv.Itoa(int(port)))
 	}
 	health := healthEndpoint(p, n)
 	if health == wiring.DefaultEndpoint {

@@ -72,11 +72,12 @@ type names struct {
 	namespace, component, endpoint, role string
 }
 
-// names of the main process are the pod's; another one keeps its own component and endpoint.
+// names of the main process are the pod's, and those of a command that is not recognised; another process keeps its own
+// component and endpoint.
 func (m *mutation) names(i int) names {
 	id, p := &m.resolution.Identity, &m.resolution.Processes[i]
 	namespace := m.resolution.NamespaceOf(i)
-	if i == m.resolution.Main {
+	if i == m.resolution.Main || p.Module == nil {
 		return names{namespace, id.Component.Text, id.Endpoint.Text, id.Role.Text}
 	}
 	return names{namespace, p.Component.Text, p.Endpoint.Text, p.Role.Text}

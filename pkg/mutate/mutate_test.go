@@ -315,6 +315,60 @@ func TestServiceAccount(t *testing.T) {
 	assert.Equal(t, true, automount(mutated("default", options, token("vault", "vault"))), "a token for somebody else")
 }
 
+// The containers of a pod share the network: in container mode each worker has a system port, a probe and a readiness of
+// its own, whether or not its command is recognised.
+func TestContainersInContainerMode(t *testing.T) {
+	instance := func(name, command string, variables ...string) object {
+		c := container(command, env(append([]string{"DYN_KUBE_DISCOVERY_MODE", "container", "CONTAINER_NAME", name}, variables...)...))
+		c["name"] = name
+		return c
+	}
+	const mocker, own, frontend = "python3 -m dynamo.mocker --model-path /m", "./worker", "python3 -m dynamo.frontend"
+	worker := label("nvidia.com/dynamo-namespace", "prod", "nvidia.com/dynamo-component", "backend", "nvidia.com/dynamo-component-type", "worker")
+	annotated := func(port string) object {
+		m := object{"annotations": object{wiring.AnnotationSystemPort: port}}
+		m["labels"] = worker["labels"]
+		return m
+	}
+	for _, tc := range []struct {
+		name     string
+		metadata object
+		pod      list
+		ports    string // by container; "-" for none
+	}{
+		{"two of Dynamo's", worker, list{instance("main", mocker), instance("engine-1", mocker)}, "9090 9091"},
+		{"without labels", nil, list{instance("main", mocker), instance("engine-1", mocker)}, "9090 9091"},
+		{"three of the user's own", worker, list{instance("a", own), instance("b", own), instance("c", own)}, "9090 9091 9092"},
+		{"a sidecar between them", worker, list{instance("a", own), container("redis", object{"name": "b"}), instance("c", own)}, "9090 - 9091"},
+		{"with a frontend", worker, list{instance("f", frontend), instance("a", mocker), instance("b", mocker)}, "- 9090 9091"},
+		{"the second one is told", worker, list{instance("a", mocker), instance("b", mocker, "DYN_SYSTEM_PORT", "9090")}, "9091 9090"},
+		{"all are told", worker, list{instance("a", own, "DYN_SYSTEM_PORT", "7001"), instance("b", own, "DYN_SYSTEM_PORT", "7000")}, "7001 7000"},
+		{"tuned", annotated("7000"), list{instance("a", mocker), instance("b", mocker)}, "7000 7001"},
+		{"tuned to the last one", annotated("32767"), list{instance("a", mocker), instance("b", mocker)}, "32767 9090"},
+		{"pod mode, of the user's own", worker, list{container(own, nil), container(own, object{"name": "b"})}, "9090 -"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := wired(t, podOf(tc.metadata, tc.pod...), options)
+			var ports []string
+			for _, c := range p.Spec.Containers {
+				port := value(c, wiring.EnvSystemPort)
+				ports = append(ports, port)
+				if port == "-" {
+					continue
+				}
+				require.Len(t, c.Ports, 1)
+				assert.Equal(t, port, strconv.Itoa(int(c.Ports[0].ContainerPort)))
+				require.NotNil(t, c.ReadinessProbe)
+				assert.Equal(t, "system", c.ReadinessProbe.HTTPGet.Port.Name, "which the kubelet looks up in the container itself")
+				assert.Equal(t, "metadata.name", value(c, wiring.EnvPodName))
+				assert.Equal(t, "backend", value(c, wiring.EnvComponent))
+				assert.Equal(t, `["generate"]`, value(c, wiring.EnvEndpointHealthStatus))
+			}
+			assert.Equal(t, tc.ports, strings.Join(ports, " "))
+		})
+	}
+}
+
 func TestTuning(t *testing.T) {
 	annotated := func(pairs ...string) object { return object{"annotations": label(pairs...)["labels"]} }
 	ns, warnings := wiring.SettingsOf(map[string]string{wiring.AnnotationProbePeriod: "5", wiring.AnnotationSkip: "service-account"})

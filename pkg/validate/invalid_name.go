@@ -78,7 +78,7 @@ func (s *subject) badName(p *identity.Process, what string, v identity.Value) {
 	case v.Text == "":
 		wrong = "it names no " + what
 	case strings.IndexByte(v.Text, '.') >= 0:
-		wrong, consequence = "it has a dot, which separates namespace, component and endpoint", dotConsequence(p)
+		wrong, consequence = "it has a dot, which separates namespace, component and endpoint", s.dotConsequence(p)
 	}
 	remedy := "Use at most 63 letters, digits, \"-\" and \"_\", beginning and ending with a letter or a digit"
 	if better := nearest(v.Text); better != "" {
@@ -90,7 +90,7 @@ func (s *subject) badName(p *identity.Process, what string, v identity.Value) {
 }
 
 // dotConsequence is what becomes of a process with a dot in one of its names; p is nil for the labels of the pod.
-func dotConsequence(p *identity.Process) string {
+func (s *subject) dotConsequence(p *identity.Process) string {
 	switch {
 	case p == nil || p.Module == nil:
 	case p.NameRefused:
@@ -98,9 +98,19 @@ func dotConsequence(p *identity.Process) string {
 	case p.Module.Namespace == identity.Scope:
 		return "no worker could be in it, and the frontend would find no model"
 	case p.Module.Syntax == identity.SchemePath && p.Component.Known() && p.Endpoint.Known(): // the mocker reads its path anew
-		return "the process would register as " + p.RegistersIn(p.Namespace.Text) + "." + p.Component.Text + "." + p.Endpoint.Text
+		return "the process would register as " + p.RegistersIn(s.namespaceOf(p)) + "." + p.Component.Text + "." + p.Endpoint.Text
 	}
 	return "nobody could name the endpoint"
+}
+
+// namespaceOf is the namespace of a process after the mutation.
+func (s *subject) namespaceOf(p *identity.Process) string {
+	for i := range s.resolution.Processes {
+		if p == &s.resolution.Processes[i] {
+			return s.resolution.NamespaceOf(i)
+		}
+	}
+	return ""
 }
 
 // nearest is the name that a text becomes with "-" for what no name has; empty where that makes none.

@@ -13,7 +13,7 @@ import (
 // Restricted: the ports of httpGet in startupProbe, readinessProbe and livenessProbe of every container that runs a Dynamo
 // module; DYN_SYSTEM_PORT, which must not be off ("" or negative) or above 32767 where the process registers.
 //
-// Allowed: the system port (DYN_SYSTEM_PORT, 9090 where it is not set); a frontend's HTTP port (--http-port,
+// Allowed: the system port (DYN_SYSTEM_PORT; where it is not set 9090, or for a pod's further workers 9091 and on); a frontend's HTTP port (--http-port,
 // DYN_HTTP_PORT, 8000; in KServe gRPC mode --grpc-metrics-port, DYN_GRPC_METRICS_PORT, 8788); by number or by the name of
 // a port that has it; anything where only the running pod knows the port.
 func probePortMismatch(s *subject) {
@@ -83,7 +83,7 @@ func (s *subject) probes(p *identity.Process, port identity.Port) {
 	if rest != "" {
 		found += " (so does " + rest[len(", "):] + ")"
 	}
-	s.find(p.At, first, found+", but "+s.serves(p, port)+"; the probe would never succeed. "+portRemedy(port, asked)+".")
+	s.find(p.At, first, found+", but "+s.serves(p, port)+"; the probe would never succeed. "+s.portRemedy(port, asked)+".")
 }
 
 // serves says where the health is and why.
@@ -93,24 +93,26 @@ func (s *subject) serves(p *identity.Process, port identity.Port) string {
 		return serves + "a random port (" + port.Why.Name + ` is "0", ` + s.path(port.Why.Field) + ")"
 	}
 	serves += strconv.Itoa(int(port.Number))
-	if chosen(port) {
+	if s.chosen(port) {
 		serves += " (" + port.Why.Name + ", " + s.path(port.Why.Field) + ")"
 	}
 	return serves
 }
 
-// chosen reports whether the user picked another port than the contract has, and could pick this one.
-func chosen(port identity.Port) bool {
-	return port.Why.Told() && port.Number != wiring.SystemPort && port.Number != wiring.HTTPPort
+// chosen reports whether the user picked another port than the contract has, and could pick this one. Several processes
+// have the system port and those that follow it.
+func (s *subject) chosen(port identity.Port) bool {
+	given := port.Number >= wiring.SystemPort && int(port.Number-wiring.SystemPort) < len(s.resolution.Processes)
+	return port.Why.Told() && !given && port.Number != wiring.HTTPPort
 }
 
 // portRemedy sets the probe to the port, or the port to what the probe asks.
-func portRemedy(port identity.Port, asked int32) string {
+func (s *subject) portRemedy(port identity.Port, asked int32) string {
 	if port.State == identity.PortRandom {
 		return "Set " + port.Why.Name + ` to "9090" and the probe's port to 9090`
 	}
 	remedy := "Set the probe's port to " + strconv.Itoa(int(port.Number))
-	if chosen(port) && asked > 0 {
+	if s.chosen(port) && asked > 0 {
 		remedy += " or " + place(port.Why) + " to " + quoted(strconv.Itoa(int(asked)))
 	}
 	return remedy

@@ -37,3 +37,12 @@ func TestVerdictWhereAVariableTakesALabelThatItDecides(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, validate.Pod(p, wiring.Settings{}), validate.Pod(mutated(t, data, wiring.Settings{}), wiring.Settings{}))
 }
+
+// Where a ConfigMap may say the namespace, what the suffix is added to is only known once it has been injected.
+func TestVerdictOnASuffixToAHiddenNamespace(t *testing.T) {
+	data := []byte(`{"metadata":{},"spec":{"containers":[{"name":"c","args":["python3","-m","dynamo.mocker"],
+		"env":[{"name":"DYN_NAMESPACE_WORKER_SUFFIX","value":"a.b"}],"envFrom":[{"configMapRef":{"name":"x"}}]}]}}`)
+	p, err := pod.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, validate.Pod(p, wiring.Settings{}), validate.Pod(mutated(t, data, wiring.Settings{}), wiring.Settings{}))
+}

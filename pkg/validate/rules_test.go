@@ -211,6 +211,13 @@ func TestProbePortMismatch(t *testing.T) {
 	}
 	vllm, frontend := running("python3 -m dynamo.vllm"), running("python3 -m dynamo.frontend")
 	system := pod.Port{Name: "system", ContainerPort: 9090}
+	second := func(readiness *pod.Probe) *pod.Pod { // of two workers in a pod, which share the network
+		p := labelled(running("python3 -m dynamo.vllm", "DYN_KUBE_DISCOVERY_MODE=container", "CONTAINER_NAME=a"))
+		p.Spec.Containers = append(p.Spec.Containers, running("python3 -m dynamo.vllm", "DYN_KUBE_DISCOVERY_MODE=container", "CONTAINER_NAME=b"))
+		p.Spec.Containers[0].Name, p.Spec.Containers[1].Name = "a", "b"
+		p.Spec.Containers[1].ReadinessProbe = readiness
+		return p
+	}
 	check(t, "probe-port-mismatch.txt", []ruleCase{
 		{"number", probed(vllm, get("8081"), nil), bad},
 		{"named port", probed(running("python3 -m dynamo.vllm", "DYN_SYSTEM_PORT=8081"), get("system"), get("system"), system), bad},
@@ -223,12 +230,14 @@ func TestProbePortMismatch(t *testing.T) {
 		{"off by an empty value", probed(running("python3 -m dynamo.mocker", "DYN_SYSTEM_PORT="), get("9090"), nil), bad},
 		{"above an i16", probed(running("python3 -m dynamo.vllm", "DYN_SYSTEM_PORT=40000"), get("9090"), nil), bad},
 		{"no number", probed(running("python3 -m dynamo.vllm", "DYN_SYSTEM_PORT=auto"), nil, nil), bad},
+		{"another worker's port", second(get("9090")), bad},
 		{"frontend with no port", probed(running("python3 -m dynamo.frontend", "DYN_HTTP_PORT=http"), nil, nil), bad},
 
 		{"default", probed(vllm, get("9090"), get("9090")), ""},
 		{"the name that is injected", probed(vllm, get("system"), nil), ""},
 		{"named port of that number", probed(vllm, get("web"), nil, pod.Port{Name: "web", ContainerPort: 9090}), ""},
 		{"its own number", probed(running("python3 -m dynamo.vllm", "DYN_SYSTEM_PORT=8081"), get("8081"), nil), ""},
+		{"the second worker's own", second(get("system")), ""},
 		{"frontend", probed(frontend, get("8000"), get("http")), ""},
 		{"not known", probed(secret(vllm, "DYN_SYSTEM_PORT"), get("8081"), nil), ""},
 		{"TCP asks no health", probed(vllm, &pod.Probe{TCPSocket: &pod.Socket{Port: portOf("8081")}}, nil), "not-ready-blind"},

@@ -53,7 +53,22 @@ type frontendHealth struct {
 		Component  string `json:"component"`
 		Endpoint   string `json:"endpoint"`
 		InstanceID uint64 `json:"instance_id"`
+		Transport  struct {
+			TCP string `json:"tcp"`
+		} `json:"transport"`
 	} `json:"instances"`
+}
+
+// endpoints is what is listed of a component, each with its instance and its transport.
+func (h frontendHealth) endpoints(namespace, component string) []string {
+	var all []string
+	for _, i := range h.Instances {
+		if i.Namespace == namespace && i.Component == component {
+			all = append(all, fmt.Sprintf("%s of %x at tcp %s", i.Endpoint, i.InstanceID, i.Transport.TCP))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func (h frontendHealth) ids(namespace, component, endpoint string) []uint64 {

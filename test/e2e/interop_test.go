@@ -24,6 +24,10 @@ import (
 
 // statefulSet is a workload whose pods have names that come again.
 func statefulSet(app, image string, labels map[string]string, command ...string) string {
+	return statefulSetOf(app, labels, map[string]any{"name": "main", "image": image, "imagePullPolicy": "Never", "command": command})
+}
+
+func statefulSetOf(app string, labels map[string]string, containers ...map[string]any) string {
 	all := map[string]string{"app": app}
 	maps.Copy(all, labels)
 	data, _ := json.Marshal(map[string]any{
@@ -34,13 +38,58 @@ func statefulSet(app, image string, labels map[string]string, command ...string)
 			"selector": map[string]any{"matchLabels": map[string]string{"app": app}},
 			"template": map[string]any{
 				"metadata": map[string]any{"labels": all},
-				"spec": map[string]any{"terminationGracePeriodSeconds": 5, "containers": []any{
-					map[string]any{"name": "main", "image": image, "imagePullPolicy": "Never", "command": command},
-				}},
+				"spec":     map[string]any{"terminationGracePeriodSeconds": 5, "containers": containers},
 			},
 		},
 	})
 	return string(data)
+}
+
+// release is what a release of Dynamo wants to be told of the tiny model. A frontend of 1.3.1 looks up a name that is not the
+// path in the model hub; the path is the name there.
+type release struct {
+	version, model string
+	args           []string
+}
+
+func releases() []release {
+	return []release{
+		{"1.6.1", "tiny-1.6.1", []string{"--model-name", "tiny-1.6.1"}},
+		{"1.5.1", "tiny-1.5.1", []string{"--model-name", "tiny-1.5.1"}},
+		{"1.3.1", "/models/tiny", nil},
+	}
+}
+
+func (r release) image() string { return "docker.io/local/dynamo:" + r.version }
+
+// sameAsFrontend waits until our library lists exactly these instances as ready, and Dynamo's frontend the same ones: ids,
+// all of their endpoints and transports.
+func sameAsFrontend(t *testing.T, ours *subscriber, ns, service string, names ...string) {
+	t.Helper()
+	slices.Sort(names)
+	eventually(t, fmt.Sprintf("our library and %s list %v", service, names), func() error {
+		var h frontendHealth
+		if err := viaService(t.Context(), "GET", ns, service, "http", "health", nil, &h); err != nil {
+			return err
+		}
+		var ready, endpoints []string
+		for _, i := range ours.list(t) {
+			if !i.Ready {
+				continue
+			}
+			ready = append(ready, i.ID.PodName)
+			for _, e := range i.Endpoints() {
+				endpoints = append(endpoints, fmt.Sprintf("%s of %x at %s %s", e.Name, e.InstanceID, e.Transport.Kind, e.Transport.Address))
+			}
+		}
+		slices.Sort(endpoints)
+		theirs := h.endpoints(ours.namespace, ours.component)
+		if !slices.Equal(ready, names) || !slices.Equal(endpoints, theirs) {
+			return fmt.Errorf("our library lists %v:\n  %s\nDynamo's frontend lists\n  %s",
+				ready, strings.Join(endpoints, "\n  "), strings.Join(theirs, "\n  "))
+		}
+		return nil
+	})
 }
 
 // matrix is one release of Dynamo, seen by our library and by Dynamo's own frontend at the same time.
@@ -49,36 +98,17 @@ type matrix struct {
 	ours                          *subscriber
 }
 
-// agree waits until both list exactly these workers as ready, with the same ids, endpoints and models.
+// agree waits until both list exactly these workers as ready, with the same ids, endpoints, transports and models.
 func (m *matrix) agree(t *testing.T, pods ...string) {
 	t.Helper()
-	slices.Sort(pods)
-	ids := make([]uint64, len(pods))
-	for i, pod := range pods {
-		ids[i] = wiring.InstanceID(pod)
-	}
-	listedByFrontend(t, m.ns, m.service, m.namespace, "backend", "generate", ids...)
-	eventually(t, fmt.Sprintf("our library lists %v", pods), func() error {
-		var names []string
-		for _, i := range m.ours.list(t) {
-			if i.Ready {
-				names = append(names, i.ID.PodName)
-			}
-		}
-		if !slices.Equal(names, pods) {
-			return fmt.Errorf("it lists %v", names)
-		}
-		return nil
-	})
+	sameAsFrontend(t, m.ours, m.ns, m.service, pods...)
 	for _, i := range m.ours.list(t) {
 		if !i.Ready {
 			continue
 		}
 		e, ok := i.Endpoint("generate")
 		require.True(t, ok)
-		assert.Equal(t, i.ID.Number(), e.InstanceID, "the id that Dynamo wrote")
-		assert.Equal(t, writtenByDynamo(t, m.ns, i.ID.PodName, "generate"), e.InstanceID)
-		assert.Equal(t, "tcp", e.Transport.Kind)
+		assert.Equal(t, wiring.InstanceID(i.ID.PodName), e.InstanceID, "the id that Dynamo wrote")
 		assert.NotEmpty(t, e.Transport.HostPort())
 		assert.Equal(t, []string{m.model}, modelsOf(t, i))
 	}
@@ -113,22 +143,33 @@ func (m *matrix) pod(t *testing.T, ordinal int) *corev1.Pod {
 }
 
 // The interop matrix: what happens to Dynamo's workers is told alike by Dynamo's frontend and by our library. Start, not
-// ready, killed, recreated under the same name, scaled up, down and to nothing; docs/interop.md is its summary.
+// ready, killed, recreated under the same name, scaled up, down and to nothing; docs/interop.md is its summary. A worker on
+// our library is listed by Dynamo's frontend, and dropped when it goes.
 func TestInteropMatrix(t *testing.T) {
-	for _, version := range []string{"1.6.1", "1.5.1"} {
-		t.Run(version, func(t *testing.T) {
+	for _, r := range releases() {
+		t.Run(r.version, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			ns := optedIn(t, nil)
-			m := &matrix{ns: ns, namespace: "matrix", model: "tiny-" + version, service: wiring.ServiceName("matrix", "frontend")}
-			image, in := "docker.io/local/dynamo:"+version, map[string]string{wiring.LabelNamespace: m.namespace}
+			m := &matrix{ns: ns, namespace: "matrix", model: r.model, service: wiring.ServiceName("matrix", "frontend")}
+			in := map[string]string{wiring.LabelNamespace: m.namespace}
 			m.ours = subscribe(t, ns, m.namespace, "backend")
-			kubectl(t, deployment("frontend", image, in, "python3", "-m", "dynamo.frontend"), "-n", ns, "apply", "-f", "-")
-			kubectl(t, statefulSet("mocker", image, in, mocker("--model-name", m.model)...), "-n", ns, "apply", "-f", "-")
+			kubectl(t, deployment("frontend", r.image(), in, "python3", "-m", "dynamo.frontend"), "-n", ns, "apply", "-f", "-")
+			kubectl(t, statefulSet("mocker", r.image(), in, mocker(r.args...)...), "-n", ns, "apply", "-f", "-")
+			kubectl(t, deployment("gopher", workerImage, map[string]string{
+				wiring.LabelNamespace: m.namespace, wiring.LabelComponent: "gopher", wiring.LabelComponentType: wiring.TypeWorker,
+			}), "-n", ns, "apply", "-f", "-")
 			readyPodOf(t, ns, "frontend")
 
 			// Start.
 			m.ours.waitFor(t, runtime.NewReady, "mocker-0")
 			m.agree(t, "mocker-0")
 			first := m.pod(t, 0)
+
+			// Ours comes and goes.
+			gophers := subscribe(t, ns, m.namespace, "gopher")
+			sameAsFrontend(t, gophers, ns, m.service, readyPodOf(t, ns, "gopher").Name)
+			kubectl(t, "", "-n", ns, "scale", "deployment", "gopher", "--replicas=0")
+			sameAsFrontend(t, gophers, ns, m.service)
 
 			// Not ready: the process hangs, the probe fails, the pod stays.
 			signalPod(t, first, syscall.SIGSTOP)

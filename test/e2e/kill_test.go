@@ -3,10 +3,11 @@
 package e2e
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -26,25 +27,35 @@ func kill9(t *testing.T, p *corev1.Pod) {
 // signalPod sends a signal to every process of a wired pod.
 func signalPod(t *testing.T, p *corev1.Pod, signal syscall.Signal) {
 	t.Helper()
+	signalProcesses(t, p, signal)
+}
+
+// signalContainer sends a signal to every process of one container of a pod in container mode.
+func signalContainer(t *testing.T, p *corev1.Pod, container string, signal syscall.Signal) {
+	t.Helper()
+	signalProcesses(t, p, signal, wiring.EnvContainerName+"="+container)
+}
+
+// signalProcesses reaches those of the pod's processes whose environment has these entries.
+func signalProcesses(t *testing.T, p *corev1.Pod, signal syscall.Signal, entries ...string) {
+	t.Helper()
+	entries = append(entries, wiring.EnvPodUID+"="+string(p.UID))
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
-	want := []byte(wiring.EnvPodUID + "=" + string(p.UID))
 	reached := 0
 	for _, path := range environs {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			continue // gone meanwhile, or not ours to read
 		}
-		for entry := range bytes.SplitSeq(data, []byte{0}) {
-			if !bytes.Equal(entry, want) {
-				continue
-			}
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			require.NoError(t, err)
-			if syscall.Kill(pid, signal) == nil {
-				reached++
-			}
-			break
+		environ := strings.Split(string(data), "\x00")
+		if slices.ContainsFunc(entries, func(entry string) bool { return !slices.Contains(environ, entry) }) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		require.NoError(t, err)
+		if syscall.Kill(pid, signal) == nil {
+			reached++
 		}
 	}
 	require.NotZerof(t, reached, "no process of pod %s on this machine: this test wants the repository's own cluster", p.Name)

@@ -66,7 +66,12 @@ func (s *subscriber) list(t *testing.T) []runtime.Instance {
 // subscribe follows a component with the library, from here.
 func subscribe(t *testing.T, ns, namespace, component string) *subscriber {
 	t.Helper()
-	d, err := kube.New(kube.Config{REST: config, Identity: runtime.Identity{PodNamespace: ns}})
+	return subscribeAs(t, runtime.Identity{PodNamespace: ns}, namespace, component)
+}
+
+func subscribeAs(t *testing.T, id runtime.Identity, namespace, component string) *subscriber {
+	t.Helper()
+	d, err := kube.New(kube.Config{REST: config, Identity: id})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	sub, err := d.Subscribe(t.Context(), namespace, component)
