@@ -43,14 +43,19 @@ func newAudit() *cobra.Command {
 refused, warned of or let in, and what the last scan of running pods found. One line for each object,
 rule and outcome, however often it was; what was seen last stands at the end.
 
-With -o json or yaml: one list. Keys: lastSeen, firstSeen, count, namespace, object, example, rule,
-severity (deny, warn), outcome (refused, warned, admitted, running), field, message, mode, operation,
-user, report. With --watch, JSON has one object on each line.`,
+With -o json or yaml: one list, with an entry for each field and message. Keys: lastSeen, firstSeen,
+count, namespace, object, example, rule, severity (deny, warn), outcome (refused, warned, admitted,
+running), field, message, mode, operation, user, report. With --watch, JSON has one object on each line.`,
 		Example: `  kubectl dynawire audit -n llm
   kubectl dynawire audit -A --since 7d -o wide
   kubectl dynawire audit -A --rule component-mismatch --watch
   kubectl dynawire audit -n llm --since 1h --exit-code   # 1 if there is anything`,
-		Args: cobra.NoArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%[1]q is no flag: %[2]s takes no arguments; -n %[3]s is the namespace, --rule %[3]s a rule", args[0], c.CommandPath(), args[0])
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
@@ -98,7 +103,7 @@ func (a *auditing) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return explained(err)
 	}
 	findings := audit.Findings(list.Items, filter)
-	if len(findings) == 0 && (a.printer.Format == "" || a.printer.Format == "wide") {
+	if len(findings) == 0 && a.printer.Table() {
 		_, _ = fmt.Fprintln(stderr, "no findings"+in(namespace)+".")
 		return nil
 	}
@@ -135,7 +140,7 @@ func ruleIDs() []string {
 
 // filter reads --since and --rule.
 func (a *auditing) filter(now time.Time) (audit.Filter, error) {
-	f := audit.Filter{Rule: a.rule}
+	f := audit.Filter{Rule: a.rule, Lines: a.printer.Table()}
 	if ids := ruleIDs(); a.rule != "" && !slices.Contains(ids, a.rule) {
 		return f, fmt.Errorf("rule %q is unknown, want one of: %s", a.rule, strings.Join(ids, ", "))
 	}
@@ -184,7 +189,7 @@ func (a *auditing) open() (*store.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	config.UserAgent = "kubectl-dynawire/" + version
+	config.UserAgent = "kubectl-dynawire/" + built
 	h, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, "", fmt.Errorf("make a client: %w", err)

@@ -30,7 +30,7 @@ type checking struct {
 }
 
 func newCheck() *cobra.Command {
-	k := &checking{printer: check.Printer{Version: version}}
+	k := &checking{printer: check.Printer{Version: built}}
 	c := &cobra.Command{
 		Use:   "check -f FILE | -k DIRECTORY | -n NAMESPACE | -A",
 		Short: "Judge manifests, or what runs in a cluster, by the rules of admission",
@@ -170,7 +170,7 @@ func (k *checking) online(ctx context.Context, _ io.Reader, stderr io.Writer) (f
 	if err != nil {
 		return nil, nil, err
 	}
-	config.UserAgent = "kubectl-dynawire/" + version
+	config.UserAgent = "kubectl-dynawire/" + built
 	cluster, err := check.NewCluster(config)
 	if err != nil {
 		return nil, nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/discoverytest/fakecluster"
 	"github.com/dynawire/dynawire/pkg/runtime/kube"
+	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
 // liveCluster has two workers of dynamo/backend, one of them ready, and a pod without labels; it returns the flags for it.
@@ -70,21 +71,27 @@ func TestInstances(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		want string
+		says string
 	}{
 		"all": {nil, `COMPONENT       POD       READY  ENDPOINTS  MODELS
 dynamo/backend  worker-0  yes    generate   Qwen3-32B
 dynamo/backend  worker-1  no     generate   Qwen3-32B
-`},
-		"one that is not there": {[]string{"prefill"}, "COMPONENT  POD  READY  ENDPOINTS  MODELS\n"},
+`, ""},
+		"one that is not there": {[]string{"prefill"}, "COMPONENT  POD  READY  ENDPOINTS  MODELS\n", "no instance of dynamo/prefill in the Kubernetes" +
+			" namespace llm; kubectl dynawire diagnose -n llm dynamo/prefill tells why.\n"},
+		"none of two are": {[]string{"a/b", "backend", "-o", "json", "--context", "empty"}, "[]\n", "no instance of a/b in the Kubernetes" +
+			" namespace empty; kubectl dynawire diagnose -n empty a/b tells why.\n" +
+			"no instance of dynamo/backend in the Kubernetes namespace empty; kubectl dynawire diagnose -n empty dynamo/backend tells why.\n"},
 		"wide": {[]string{"backend", "-o", "wide"}, `COMPONENT       POD       READY  ENDPOINTS  MODELS     NUMBER          ADDRESSES   NODE    ZONE    TRANSPORTS                      UID
 dynamo/backend  worker-0  yes    generate   Qwen3-32B  43710f49c0cff   198.18.0.1  node-1  zone-a  tcp:192.0.2.7:8080/1f/generate  pod-uid-1
 dynamo/backend  worker-1  no     generate   Qwen3-32B  15e9c1a30c211e  198.18.0.2  node-1  zone-a  tcp:192.0.2.7:8080/1f/generate  pod-uid-2
-`},
+`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := call("", append(append([]string{"instances"}, c.args...), flags...)...)
 			assert.Equal(t, exitOK, code, stderr)
 			assert.Equal(t, c.want, stdout)
+			assert.Equal(t, c.says, stderr)
 		})
 	}
 	code, stdout, stderr := call("", append([]string{"instances", "-o", "json"}, flags...)...)
@@ -185,6 +192,10 @@ func twoEngines() *corev1.Pod {
 func TestDiagnoseCommand(t *testing.T) {
 	cluster, flags, _ := liveCluster(t)
 	cluster.API.Set(twoEngines())
+	unlabelled := twoEngines()
+	unlabelled.Name, unlabelled.UID, unlabelled.Spec.Containers = "half", "uid-half", unlabelled.Spec.Containers[:1]
+	delete(unlabelled.Labels, wiring.LabelNamespace)
+	cluster.API.Set(unlabelled)
 	for name, c := range map[string]struct {
 		args       []string
 		code       int
@@ -203,17 +214,19 @@ ok       metadata   with metadata: 2 of 2
 			out: "problem  ready      worker-1 is not ready; ready: 1 of 2\n"},
 		"a pod in container mode": {args: []string{"engines"}, out: "container main of pod engines of dynamo/engines in llm: 0 instances, 0 ready\n",
 			fails: "This is about container main; -c asks about another of main, second.\n"},
-		"another of its containers":    {args: []string{"engines", "-c", "second"}, out: "    - engines-second: there is no DynamoWorkerMetadata engines-second\n"},
-		"a container of a component":   {args: []string{"backend", "-c", "main"}, code: exitFailed, fails: "there is no pod backend in llm"},
-		"a pod without labels":         {args: []string{"stranger"}, out: "problem  labels     the pod's labels do not name the component"},
-		"a component with a typo":      {args: []string{"Backend"}, out: "                    - dynamo/backend has 2\n"},
-		"JSON":                         {args: []string{"backend", "-o", "json"}, out: `"id": "access"`},
-		"YAML":                         {args: []string{"backend", "-o", "yaml"}, out: "  id: access\n"},
-		"unknown format":               {args: []string{"backend", "-o", "xml"}, code: exitFailed, fails: "want text, json or yaml"},
-		"neither pod nor component":    {args: []string{"a..b/c d"}, code: exitFailed, fails: "NAMESPACE/COMPONENT"},
-		"nothing":                      {code: exitFailed, fails: "accepts 1 arg"},
-		"a context that is not there":  {args: []string{"backend", "--context", "none"}, code: exitFailed, fails: `context "none" does not exist`},
-		"a kubeconfig that is no such": {args: []string{"backend", "--kubeconfig", "/nowhere"}, code: exitFailed, fails: "/nowhere"},
+		"another of its containers":     {args: []string{"engines", "-c", "second"}, out: "    - engines-second: there is no DynamoWorkerMetadata engines-second\n"},
+		"a container of a component":    {args: []string{"backend", "-c", "main"}, code: exitFailed, fails: "there is no pod backend in llm"},
+		"a pod without labels":          {args: []string{"stranger"}, out: "problem  labels     the pod's labels do not name the component"},
+		"a pod without the namespace's": {args: []string{"half"}, out: "container main of pod half of dynamo/engines in llm: "},
+		"a component with a typo":       {args: []string{"Backend"}, out: "                    - dynamo/backend has 2\n"},
+		"JSON":                          {args: []string{"backend", "-o", "json"}, out: `"id": "access"`},
+		"YAML":                          {args: []string{"backend", "-o", "yaml"}, out: "  id: access\n"},
+		"unknown format":                {args: []string{"backend", "-o", "xml"}, code: exitFailed, fails: "want text, json or yaml"},
+		"neither pod nor component":     {args: []string{"a..b/c d"}, code: exitFailed, fails: "NAMESPACE/COMPONENT"},
+		"nothing":                       {code: exitFailed, fails: "what to ask about is missing: a pod or a component: kubectl dynawire diagnose POD, or diagnose [NAMESPACE/]COMPONENT"},
+		"two":                           {args: []string{"a", "b"}, code: exitFailed, fails: `one pod or component at a time, found 2: "a" and "b"`},
+		"a context that is not there":   {args: []string{"backend", "--context", "none"}, code: exitFailed, fails: `context "none" does not exist`},
+		"a kubeconfig that is no such":  {args: []string{"backend", "--kubeconfig", "/nowhere"}, code: exitFailed, fails: "/nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := call("", append(append([]string{"diagnose"}, flags...), c.args...)...)

@@ -35,7 +35,7 @@ check is a problem, those after it may be consequences.`,
 		Example: `  kubectl dynawire diagnose -n llm worker-6d5f7c9b8-abcde
   kubectl dynawire diagnose -n llm dynamo/backend
   kubectl dynawire diagnose -n llm backend -o json --exit-code   # 1 if there is a problem`,
-		Args: cobra.ExactArgs(1),
+		Args: onePodOrComponent,
 		RunE: func(c *cobra.Command, args []string) error {
 			write, err := diagnosisWriter(format)
 			if err != nil {
@@ -61,6 +61,16 @@ check is a problem, those after it may be consequences.`,
 	c.Flags().StringVarP(&format, "output", "o", "text", "text, json or yaml")
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if there is a problem")
 	return c
+}
+
+func onePodOrComponent(c *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return fmt.Errorf("what to ask about is missing: a pod or a component: %s POD, or %s [NAMESPACE/]COMPONENT", c.CommandPath(), c.Name())
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("one pod or component at a time, found %d: %q and %q", len(args), args[0], args[1])
 }
 
 func (c *cluster) diagnose(ctx context.Context, stderr io.Writer, name, container string) (runtime.Diagnosis, error) {

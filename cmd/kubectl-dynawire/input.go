@@ -72,6 +72,9 @@ func (in *input) namespaces(files []manifest.File) (*namespace.Namespaces, error
 		return nil, err
 	}
 	if in.dynamoNamespace != "" {
+		if (wiring.Settings{DynamoNamespace: in.dynamoNamespace}).Namespace() == "" {
+			return nil, fmt.Errorf("--dynamo-namespace is %q, want letters, digits, '-' and '_', at most 63", in.dynamoNamespace)
+		}
 		annotations[wiring.AnnotationDynamoNamespace] = in.dynamoNamespace
 	}
 	namespaces := namespace.New(annotations)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -51,7 +52,7 @@ Nothing is listed that should be? kubectl dynawire diagnose NAMESPACE/COMPONENT`
 			}
 			ctx, cancel := context.WithTimeout(ctx, askTimeout)
 			defer cancel()
-			list, err := at.instances(ctx, args)
+			list, err := at.instances(ctx, c.ErrOrStderr(), args)
 			if err != nil {
 				return err
 			}
@@ -84,7 +85,7 @@ func (c *cluster) discovery(args []string) (d *kube.Client, asked []instances.Co
 	return d, asked, all, err
 }
 
-func (c *cluster) instances(ctx context.Context, args []string) ([]runtime.Instance, error) {
+func (c *cluster) instances(ctx context.Context, stderr io.Writer, args []string) ([]runtime.Instance, error) {
 	d, asked, all, err := c.discovery(args)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,17 @@ func (c *cluster) instances(ctx context.Context, args []string) ([]runtime.Insta
 			return nil, errors.New(noComponent(d) + ": is this the right one (-n)? Ask kubectl dynawire diagnose about a pod or component")
 		}
 	}
-	return instances.List(ctx, d, asked)
+	list, err := instances.List(ctx, d, asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range asked {
+		if !slices.ContainsFunc(list, func(i runtime.Instance) bool { return i.Namespace == one.Namespace && i.Component == one.Name }) {
+			in := d.Identity().PodNamespace
+			_, _ = fmt.Fprintf(stderr, "no instance of %s in the Kubernetes namespace %s; kubectl dynawire diagnose -n %s %s tells why.\n", one, in, in, one)
+		}
+	}
+	return list, nil
 }
 
 func (c *cluster) watch(ctx context.Context, stderr io.Writer, args []string, tell func(runtime.Event) error) error {

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/dynawire/dynawire/internal/build"
 )
 
-// version is set by the build: -ldflags "-X main.version=v1.2.3".
-var version = "dev"
+// version is set by the build, or not: -ldflags "-X main.version=v1.2.3".
+var version string
+
+// built is what this build is, with or without that.
+var built = build.Version(version)
 
 // The exit codes.
 const (

@@ -163,6 +163,8 @@ func TestExitCodes(t *testing.T) {
 		"a key twice":                {stdin: "kind: A\nkind: B\n", args: []string{"inject", "-f", "-"}, code: 2, says: `-: document 1, line 2: key "kind" is there twice`},
 		"nested deeply":              {stdin: "kind: A\na: " + strings.Repeat("[", 9000), args: []string{"inject", "-f", "-"}, code: 2, says: "-: document 1"},
 		"bad annotation":             {args: []string{"explain", "-f", "-", "--namespace-annotation", "x"}, code: 2, says: "KEY=VALUE"},
+		"a namespace with a dot":     {args: []string{"explain", "-f", "-", "--dynamo-namespace", "a.b"}, code: 2, says: `error: --dynamo-namespace is "a.b", want letters, digits, '-' and '_', at most 63` + "\n"},
+		"an argument to audit":       {args: []string{"audit", "foo"}, code: 2, says: `"foo" is no flag: kubectl dynawire audit takes no arguments; -n foo is the namespace, --rule foo a rule`},
 		"no Namespace in the file":   {args: []string{"explain", "-f", "-", "--namespace-file", "testdata/worker.json"}, code: 2, says: "no Namespace in this file"},
 	} {
 		t.Run(name, func(t *testing.T) {

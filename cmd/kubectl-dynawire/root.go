@@ -31,7 +31,7 @@ be read.`,
 
   # show what inject would change
   kubectl dynawire inject -f worker.yaml -o diff`,
-		Version:       version,
+		Version:       built,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -40,15 +40,16 @@ func addDrift(mgr ctrl.Manager, config *rest.Config, log logr.Logger, o options)
 	if err != nil {
 		return err
 	}
+	owners := &audit.Owners{Live: mgr.GetAPIReader()}
 	c := drift.Config{
 		Namespaces: func(ctx context.Context) ([]drift.Namespace, error) { return optedIn(ctx, mgr.GetClient(), o.excluded) },
 		Source:     &drift.API{Core: core.RESTClient(), Dynamo: dynamo},
-		Reports:    drift.Record{Store: reports, Owners: &audit.Owners{Live: mgr.GetAPIReader()}},
+		Reports:    drift.Record{Store: reports, Owners: owners},
 		Interval:   o.driftInterval, Log: log, Registerer: metrics.Registry,
 	}
 	if o.repairBudget > 0 {
 		c.Repair = &drift.Repair{
-			Budget: o.repairBudget, Log: log,
+			Budget: o.repairBudget, Log: log, Owners: owners, Events: mgr.GetEventRecorder("dynawire"),
 			Pods: func(namespace string) drift.Evictor { return core.Pods(namespace) },
 		}
 	}

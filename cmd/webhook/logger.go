@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	stdlog "log"
 	"log/slog"
@@ -12,7 +13,7 @@ import (
 
 // newLogger makes the one logger of the process: ours, controller-runtime's and client-go's lines look alike.
 func newLogger(w io.Writer, level slog.Level, format string) logr.Logger {
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: plainLevels}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: plain}
 	var h slog.Handler = slog.NewJSONHandler(w, o)
 	if format == "text" {
 		h = slog.NewTextHandler(w, o)
@@ -27,10 +28,14 @@ func newLogger(w io.Writer, level slog.Level, format string) logr.Logger {
 	return log
 }
 
-// plainLevels names logr's levels of verbosity as everybody else does: slog would write DEBUG+3 for the first.
-func plainLevels(_ []string, a slog.Attr) slog.Attr {
+// plain names logr's levels of verbosity as everybody else does, where slog would write DEBUG+3 for the first; and writes out
+// what controller-runtime says of its health checks, of which JSON would show nothing: all of it is unexported.
+func plain(_ []string, a slog.Attr) slog.Attr {
 	if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey && level < slog.LevelInfo {
 		return slog.String(slog.LevelKey, slog.LevelDebug.String())
+	}
+	if a.Key == "statuses" {
+		return slog.String(a.Key, fmt.Sprintf("%+v", a.Value.Any()))
 	}
 	return a
 }

@@ -10,10 +10,15 @@ import (
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/dynawire/dynawire/internal/build"
 )
 
-// version is set by the build: -ldflags "-X main.version=v1.2.3".
-var version = "dev"
+// version is set by the build, or not: -ldflags "-X main.version=v1.2.3".
+var version string
+
+// built is what this build is, with or without that.
+var built = build.Version(version)
 
 // gcPercent is half of Go's default: nearly all of the heap is caches, which live on, and requests allocate little, so
 // that smaller headroom saves a third of the memory and costs next to no time. GOGC in the environment decides instead.
@@ -28,7 +33,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(2)
 	case o.printVersion:
-		fmt.Println(version)
+		fmt.Println(built)
 		return
 	}
 	if os.Getenv("GOGC") == "" {

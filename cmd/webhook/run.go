@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -21,7 +18,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -55,7 +51,7 @@ func run(ctx context.Context, log logr.Logger, o options) error {
 	}
 	drain := &admission.Drain{}
 	serve(mgr, log, drain, recorder, o)
-	if err := addHealth(mgr, drain, o); err != nil {
+	if err := addHealth(mgr, log, drain, o); err != nil {
 		return err
 	}
 	if err := mgr.Add(everyReplica(source.Start)); err != nil {
@@ -79,7 +75,7 @@ func run(ctx context.Context, log logr.Logger, o options) error {
 	if err := addDrift(mgr, config, log, o); err != nil {
 		return err
 	}
-	log.Info("starting", "version", version, "namespace", o.namespace)
+	log.Info("starting", "version", built, "namespace", o.namespace)
 
 	// The recorder ends after the manager, so that it writes down what was refused last.
 	recording, stopRecording := context.WithCancel(context.WithoutCancel(ctx))
@@ -112,7 +108,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	// No limit of our own: the API server has priority and fairness, and a pod's admission must not queue behind the
 	// reconcilers here.
 	config.QPS = -1
-	config.UserAgent = "dynawire/" + version
+	config.UserAgent = "dynawire/" + built
 	return config, nil
 }
 
@@ -207,31 +203,6 @@ func serve(mgr ctrl.Manager, log logr.Logger, drain *admission.Drain, recorder *
 		server.Register(path, drain.Wrap(hook))
 	}
 	server.WebhookMux().HandleFunc(certs.ProbePath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-}
-
-// addHealth adds the checks behind /healthz and /readyz.
-func addHealth(mgr ctrl.Manager, drain *admission.Drain, o options) error {
-	host := o.webhookHost
-	if host == "" {
-		host = "localhost"
-	}
-	probe := &certs.Probe{
-		Reader: mgr.GetClient(), Configurations: o.configurations, Address: net.JoinHostPort(host, strconv.Itoa(o.webhookPort)),
-	}
-	synced := func(r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("caches are not filled yet")
-		}
-		return nil
-	}
-	return errors.Join(
-		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("shutdown", drain.Check),
-		mgr.AddReadyzCheck("caches", synced),
-		mgr.AddReadyzCheck("serving", probe.Check),
-	)
 }
 
 // everyReplica is something that runs whether or not this replica leads.

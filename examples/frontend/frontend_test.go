@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,10 @@ type unsynced struct {
 
 func (u unsynced) Subscribe(context.Context, string, string, ...runtime.SubscribeOption) (*runtime.Subscription, error) {
 	return u.table.Subscribe(nil)
+}
+
+func (u unsynced) ListInstances(context.Context, string, string, ...runtime.ListOption) ([]runtime.Instance, error) {
+	return nil, runtime.ErrForbidden
 }
 
 // instance is one whose worker listens on that server.
@@ -53,6 +58,7 @@ func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = routes.Close() })
 	f := newFrontend(routes, "generate")
+	f.patience = 10 * time.Millisecond
 	front := httptest.NewServer(f.handler())
 	t.Cleanup(front.Close)
 	call := func(method, path string) (int, string) {
@@ -71,15 +77,16 @@ func TestFrontendRoutesToReadyInstancesInTurn(t *testing.T) {
 		}
 	}
 
-	code, _ := call(http.MethodGet, "/health")
+	code, body := call(http.MethodGet, "/health")
 	assert.Equal(t, http.StatusServiceUnavailable, code, "not before it knows what there is")
+	assert.Contains(t, body, "forbidden")
 	table.MarkSynced()
 	follow(1)
 	code, _ = call(http.MethodGet, "/health")
 	assert.Equal(t, http.StatusOK, code)
-	code, body := call(http.MethodPost, "/generate")
+	code, body = call(http.MethodPost, "/generate")
 	assert.Equal(t, http.StatusServiceUnavailable, code)
-	assert.Contains(t, body, "no instance is ready")
+	assert.Contains(t, body, "no instance of dynamo/go-backend is ready")
 
 	table.Apply(
 		runtime.Change{Instance: instance(t, "a", a.URL, true)}, runtime.Change{Instance: instance(t, "b", b.URL, true)},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,10 +20,14 @@ type frontend struct {
 	endpoint string
 	client   *http.Client
 	stopping atomic.Bool
+	// patience is how long a request waits for an instance to be ready, and a probe for the first synchronisation.
+	patience time.Duration
 }
 
 func newFrontend(routes *runtime.Routes, endpoint string) *frontend {
-	return &frontend{routes: routes, endpoint: endpoint, client: &http.Client{Timeout: 30 * time.Second}}
+	return &frontend{
+		routes: routes, endpoint: endpoint, client: &http.Client{Timeout: 30 * time.Second}, patience: 500 * time.Millisecond,
+	}
 }
 
 func (f *frontend) handler() http.Handler {
@@ -36,17 +41,19 @@ func (f *frontend) handler() http.Handler {
 	return mux
 }
 
-// health answers in the form of Dynamo's frontend. It is ready once it knows what there is, even if that is nothing.
-func (f *frontend) health(w http.ResponseWriter, _ *http.Request) {
-	s := f.routes.Snapshot()
-	status, code := "healthy", http.StatusOK
-	switch {
-	case f.stopping.Load():
-		status, code = "shutting_down", http.StatusServiceUnavailable
-	case !s.Synced:
-		status, code = "not_ready", http.StatusServiceUnavailable
+// health answers in the form of Dynamo's frontend. It is ready once it knows what there is, even if that is nothing; until
+// then it says what is in the way.
+func (f *frontend) health(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), f.patience)
+	defer cancel()
+	body, code := map[string]any{"status": "healthy"}, http.StatusOK
+	if f.stopping.Load() {
+		body["status"], code = "shutting_down", http.StatusServiceUnavailable
+	} else if err := f.routes.WaitSynced(ctx); err != nil {
+		body["status"], body["error"], code = "not_ready", err.Error(), http.StatusServiceUnavailable
 	}
-	writeJSON(w, code, map[string]any{"status": status, "instances": s.Instances})
+	body["instances"] = f.routes.Snapshot().Instances
+	writeJSON(w, code, body)
 }
 
 func (f *frontend) instances(w http.ResponseWriter, _ *http.Request) {
@@ -66,7 +73,13 @@ func (f *frontend) generate(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 		return
 	}
-	last := "no instance is ready"
+	ctx, cancel := context.WithTimeout(r.Context(), f.patience)
+	defer cancel()
+	if err := f.routes.WaitReady(ctx); err != nil {
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"error": err.Error()})
+		return
+	}
+	last := "no instance is ready any more"
 	for i := range f.routes.InTurn() {
 		answer, err := f.call(r, i, body)
 		if err != nil {

@@ -10,9 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
@@ -28,7 +26,7 @@ type options struct {
 
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ctx, stop := runtime.UntilTerminated(context.Background())
 	err := run(ctx, log, os.Args[1:])
 	stop()
 	if err != nil {

@@ -31,8 +31,8 @@ type metrics struct {
 	dropped     *prometheus.CounterVec
 	reports     *prometheus.CounterVec
 	reportBytes prometheus.Counter
-	// installed is 1 while Reports can be written.
-	installed prometheus.Gauge
+	// installed is 1 while Reports can be written; it has no labels, and no value before that was tried.
+	installed *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -53,10 +53,10 @@ func newMetrics() *metrics {
 			Name: "dynawire_audit_report_bytes_total",
 			Help: "Bytes of reports sent to the API server.",
 		}),
-		installed: prometheus.NewGauge(prometheus.GaugeOpts{
+		installed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "dynawire_audit_reports_installed",
-			Help: "1 where the CRD of reports is installed as far as is known, 0 where it is missing.",
-		}),
+			Help: "1 where the CRD of reports is installed, 0 where it is missing, as of the last write; absent before this replica has tried to write one.",
+		}, nil),
 	}
 	for _, result := range []string{resultRecorded, resultLimited, resultFailed} {
 		m.events.WithLabelValues(result)
@@ -65,7 +65,6 @@ func newMetrics() *metrics {
 		m.reports.WithLabelValues(result)
 	}
 	m.dropped.WithLabelValues(queueReports, reasonNamespaceGone)
-	m.installed.Set(1)
 	return m
 }
 

@@ -139,7 +139,7 @@ func (w *reportWriter) write(ctx context.Context, namespace string) {
 	switch {
 	case err == nil:
 		w.metrics.reports.WithLabelValues(resultWritten).Inc()
-		w.metrics.installed.Set(1)
+		w.metrics.installed.WithLabelValues().Set(1)
 		w.missing = false
 		w.finish(s)
 		s.failures, s.due = 0, now.Add(writeInterval)
@@ -155,7 +155,7 @@ func (w *reportWriter) write(ctx context.Context, namespace string) {
 		}
 		w.missing = true
 		w.metrics.reports.WithLabelValues(resultNotInstalled).Inc()
-		w.metrics.installed.Set(0)
+		w.metrics.installed.WithLabelValues().Set(0)
 		w.pause = now.Add(retryMost) // for all namespaces
 	default:
 		w.metrics.reports.WithLabelValues(resultFailed).Inc()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -159,6 +160,10 @@ func TestOneLineWhereTheCRDIsMissing(t *testing.T) {
 		f := newFixture()
 		f.reports.before = func() error { return fmt.Errorf("%w: 404", store.ErrNotInstalled) }
 		stop := running(f.Recorder)
+		synctest.Wait()
+		n, err := testutil.GatherAndCount(f.registry, "dynawire_audit_reports_installed")
+		require.NoError(t, err)
+		assert.Zero(t, n, "nobody knows before the first write")
 		for i := range 60 {
 			v := refusal(mismatch)
 			v.Namespace = fmt.Sprint("ns-", i%3)

@@ -3,11 +3,14 @@ package drift
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dynawire/dynawire/pkg/pod"
@@ -18,19 +21,41 @@ type Evictor interface {
 	EvictV1(ctx context.Context, eviction *policyv1.Eviction) error
 }
 
+// ReasonEvicted is that of the Event on a workload one of whose pods was evicted.
+const ReasonEvicted = "DynamoPodEvicted"
+
+// Events tells of what was done: what is used of a recorder of Events.
+type Events interface {
+	Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any)
+}
+
 // Repair evicts unwired pods, so that their workload makes wired ones: in each scan of a namespace at most Budget, of
-// each workload at most one, and none of a workload with a pod that is not ready. A pod without a workload is left alone.
+// each workload at most one, and none of a workload of which a pod is still on its way. A pod without a workload is left
+// alone.
 type Repair struct {
 	Budget int
 	// Pods are the evictors of namespaces.
-	Pods func(namespace string) Evictor
-	Log  logr.Logger
+	Pods   func(namespace string) Evictor
+	Owners OwnerGetter
+	Events Events
+	Log    logr.Logger
 }
 
-// evict takes the unwired pods of a namespace, and the UIDs of the workloads that have a pod that is not ready.
-func (r *Repair) evict(ctx context.Context, unwired []*pod.Pod, busy map[string]bool) error {
+// evict takes the unwired pods of a namespace, and the UIDs of the workloads that have another pod that is not ready. Pods
+// that serve nobody go first: it may be for want of wiring that they do not start.
+func (r *Repair) evict(ctx context.Context, unwired []Pod, busy map[string]bool) error {
 	budget := r.Budget
-	for _, p := range unwired {
+	slices.SortStableFunc(unwired, func(a, b Pod) int {
+		switch {
+		case a.Ready == b.Ready:
+			return 0
+		case b.Ready:
+			return -1
+		}
+		return 1
+	})
+	for i := range unwired {
+		p := unwired[i].Pod
 		owner := controllerOf(p)
 		if budget == 0 {
 			return nil
@@ -53,11 +78,19 @@ func (r *Repair) evict(ctx context.Context, unwired []*pod.Pod, busy map[string]
 		default:
 			r.Log.Info("evicted an unwired pod", "namespace", p.Metadata.Namespace, "name", p.Metadata.Name,
 				"owner", owner.Kind+"/"+owner.Name)
+			r.tell(ctx, p)
 			budget--
 		}
 		busy[owner.UID] = true
 	}
 	return nil
+}
+
+// tell makes an Event on the workload that a person wrote.
+func (r *Repair) tell(ctx context.Context, p *pod.Pod) {
+	of, evicted := workloadOf(ctx, r.Owners, p), reference(p)
+	r.Events.Eventf(&of, &evicted, corev1.EventTypeNormal, ReasonEvicted, "Evicted", "evicted pod %s, which was created without dynawire's"+
+		" wiring: before the namespace was opted in, or while the webhook was away. The pod in its place gets it", p.Metadata.Name)
 }
 
 func controllerOf(p *pod.Pod) pod.OwnerReference {

@@ -12,11 +12,14 @@ import (
 
 	"github.com/dynawire/dynawire/internal/report"
 	"github.com/dynawire/dynawire/internal/report/store"
+	"github.com/dynawire/dynawire/pkg/pod"
 )
 
 // ReportStore is where Reports are: see store.Client.
 type ReportStore interface {
 	Get(ctx context.Context, namespace, name string) (*report.Report, error)
+	// Namespaces are those that have a Report of that name.
+	Namespaces(ctx context.Context, name string) ([]string, error)
 	Create(ctx context.Context, r *report.Report) (int, error)
 	Update(ctx context.Context, r *report.Report) (int, error)
 }
@@ -46,6 +49,18 @@ func (r Record) Replace(ctx context.Context, namespace string, at time.Time, fin
 		}
 		return err
 	}
+}
+
+// Namespaces implements Reports.
+func (r Record) Namespaces(ctx context.Context) ([]string, error) {
+	namespaces, err := r.Store.Namespaces(ctx, report.Drift)
+	switch {
+	case errors.Is(err, store.ErrNotInstalled):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("find the reports %s: %w", report.Drift, err)
+	}
+	return namespaces, nil
 }
 
 func (r Record) write(ctx context.Context, namespace string, at time.Time, entries []report.Entry) error {
@@ -84,7 +99,7 @@ func (r Record) entries(ctx context.Context, at time.Time, findings []Finding) [
 	index := map[fault]int{}
 	var out []report.Entry
 	for _, f := range findings {
-		owner := r.owner(ctx, f)
+		owner := workloadOf(ctx, r.Owners, f.Pod)
 		key := fault{owner.UID, f.Rule, f.Field, f.Message}
 		if i, ok := index[key]; ok {
 			out[i].Count++
@@ -99,12 +114,17 @@ func (r Record) entries(ctx context.Context, at time.Time, findings []Finding) [
 	return out
 }
 
-func (r Record) owner(ctx context.Context, f Finding) corev1.ObjectReference {
-	m := &f.Pod.Metadata
-	if c := controllerOf(f.Pod); c.UID != "" {
-		return r.Owners.Owner(ctx, corev1.ObjectReference{
-			APIVersion: c.APIVersion, Kind: c.Kind, Namespace: m.Namespace, Name: c.Name, UID: types.UID(c.UID),
+// workloadOf is the workload of a pod that a person wrote, or the pod itself where it has none.
+func workloadOf(ctx context.Context, owners OwnerGetter, p *pod.Pod) corev1.ObjectReference {
+	if c := controllerOf(p); c.UID != "" {
+		return owners.Owner(ctx, corev1.ObjectReference{
+			APIVersion: c.APIVersion, Kind: c.Kind, Namespace: p.Metadata.Namespace, Name: c.Name, UID: types.UID(c.UID),
 		})
 	}
+	return reference(p)
+}
+
+func reference(p *pod.Pod) corev1.ObjectReference {
+	m := &p.Metadata
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: m.Namespace, Name: m.Name, UID: types.UID(m.UID)}
 }

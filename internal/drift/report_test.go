@@ -36,6 +36,13 @@ func (s *reports) Get(_ context.Context, _, name string) (*report.Report, error)
 	return s.stored.DeepCopy(), nil
 }
 
+func (s *reports) Namespaces(_ context.Context, name string) ([]string, error) {
+	if s.stored == nil || s.stored.Name != name {
+		return nil, s.fail
+	}
+	return []string{s.stored.Namespace}, s.fail
+}
+
 func (s *reports) Create(_ context.Context, r *report.Report) (int, error) { return s.put(r) }
 func (s *reports) Update(_ context.Context, r *report.Report) (int, error) { return s.put(r) }
 
@@ -84,6 +91,22 @@ func TestRecord(t *testing.T) {
 	writes := s.writes
 	require.NoError(t, r.Replace(t.Context(), "llm", noon, nil))
 	assert.Equal(t, writes, s.writes)
+}
+
+func TestRecordKnowsWhereItIs(t *testing.T) {
+	s := &reports{}
+	r := Record{Store: s, Owners: deployments{}}
+	require.NoError(t, r.Replace(t.Context(), "llm", time.Now(), []Finding{fault("w", "w-1")}))
+	namespaces, err := r.Namespaces(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"llm"}, namespaces)
+	s.fail = store.ErrNotInstalled
+	namespaces, err = r.Namespaces(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, namespaces)
+	s.fail = apierrors.NewForbidden(kind, "", nil)
+	_, err = r.Namespaces(t.Context())
+	require.ErrorContains(t, err, "find the reports dynawire-drift: ")
 }
 
 func TestRecordWithoutTheKind(t *testing.T) {

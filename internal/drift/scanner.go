@@ -8,7 +8,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/dynawire/dynawire/pkg/pod"
 	"github.com/dynawire/dynawire/pkg/wiring"
 )
 
@@ -29,6 +28,8 @@ type Source interface {
 // Reports keeps what the last scan of a namespace found.
 type Reports interface {
 	Replace(ctx context.Context, namespace string, at time.Time, findings []Finding) error
+	// Namespaces are those of which something is kept.
+	Namespaces(ctx context.Context) ([]string, error)
 }
 
 // Config of a Scanner. All fields but Repair are required.
@@ -51,8 +52,10 @@ type Scanner struct {
 	found    *prometheus.GaugeVec
 	failures prometheus.Counter
 	last     prometheus.Gauge
-	// known are the namespaces of the last scan.
-	known map[string]bool
+	// known are the namespaces of the last scan, and others that may have a report; looked is whether the reports of the
+	// leader before are among them.
+	known  map[string]bool
+	looked bool
 }
 
 // NewScanner makes a scanner and registers its metrics.
@@ -95,6 +98,7 @@ func (s *Scanner) scan(ctx context.Context) {
 		s.fail(ctx, err, "")
 		return
 	}
+	s.look(ctx)
 	now := map[string]bool{}
 	for _, ns := range namespaces {
 		now[ns.Name] = true
@@ -111,11 +115,31 @@ func (s *Scanner) scan(ctx context.Context) {
 		}
 		s.found.DeletePartialMatch(prometheus.Labels{"namespace": name})
 		if err := s.Reports.Replace(ctx, name, time.Now(), nil); err != nil {
-			s.Log.Info("the report of a namespace that is no longer opted in stays", "namespace", name, "error", err.Error())
+			s.Log.Info("the report of a namespace that is no longer opted in stays until the next scan", "namespace", name, "error", err.Error())
+			now[name] = true
 		}
 	}
 	s.known = now
 	s.last.SetToCurrentTime()
+}
+
+// look finds the reports that a leader before this one has left.
+func (s *Scanner) look(ctx context.Context) {
+	if s.looked {
+		return
+	}
+	namespaces, err := s.Reports.Namespaces(ctx)
+	if err != nil {
+		s.fail(ctx, err, "")
+		return
+	}
+	s.looked = true
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	for _, name := range namespaces {
+		s.known[name] = true
+	}
 }
 
 func (s *Scanner) fail(ctx context.Context, err error, namespace string) {
@@ -132,17 +156,19 @@ func (s *Scanner) scanNamespace(ctx context.Context, ns Namespace) error {
 		return err
 	}
 	var findings []Finding
-	var unwired []*pod.Pod
-	busy := map[string]bool{} // by the workload's UID: has a pod that is not ready
+	var unwired []Pod
+	busy := map[string]bool{} // by the workload's UID: has a pod that is not ready, and not for want of wiring
 	all := models{}
 	err := s.Source.Pods(ctx, ns.Name, func(p Pod) {
+		lacks := false
 		for _, f := range judge(p.Pod, ns.Settings) {
 			findings = append(findings, Finding{Pod: p.Pod, Finding: f})
-			if f.Rule == RuleUnwired {
-				unwired = append(unwired, p.Pod)
-			}
+			lacks = lacks || f.Rule == RuleUnwired
 		}
-		if !p.Ready {
+		switch {
+		case lacks:
+			unwired = append(unwired, p)
+		case !p.Ready:
 			busy[controllerOf(p.Pod).UID] = true
 		}
 		all.add(p, ns.Settings, known)

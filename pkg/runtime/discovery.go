@@ -39,7 +39,7 @@ type Discovery interface {
 	Subscribe(ctx context.Context, namespace, component string, opts ...SubscribeOption) (*Subscription, error)
 
 	// SetStatus marks the instance that this process created as ready or not ready for traffic. Its peers learn of it the
-	// way readiness travels: through the pod's probe.
+	// way readiness travels: through the pod's probe. Another status than the two is refused.
 	SetStatus(ctx context.Context, self Instance, s Status) error
 
 	// Status returns the status of an instance: for the own one what SetStatus said, for others what ListInstances would
@@ -90,8 +90,8 @@ type WriteOption func(*WriteOptions)
 type WriteOptions struct {
 	// CreateOnly refuses to overwrite.
 	CreateOnly bool
-	// IfVersion is the version to replace; empty for any.
-	IfVersion string
+	// IfVersion is the version to replace; nil for any.
+	IfVersion *string
 	// Owner is what the value is to go with; the zero value is nothing.
 	Owner Owner
 }
@@ -119,5 +119,6 @@ func (id InstanceID) Owner() Owner {
 // CreateOnly makes WriteKV return ErrAlreadyExists where the key is already there, whatever its value.
 func CreateOnly() WriteOption { return func(o *WriteOptions) { o.CreateOnly = true } }
 
-// IfVersion makes WriteKV return ErrConflict unless the stored value still has that version.
-func IfVersion(version string) WriteOption { return func(o *WriteOptions) { o.IfVersion = version } }
+// IfVersion makes WriteKV return ErrConflict unless the stored value still has that version, one that ReadKV returned. An
+// empty one is refused: it is that of a KV that nobody has read.
+func IfVersion(version string) WriteOption { return func(o *WriteOptions) { o.IfVersion = &version } }

@@ -14,6 +14,7 @@
 // A router sends requests to the ready instances of a component in turn:
 //
 //	routes, err := runtime.Follow(ctx, d, "dynamo", "backend", nil)
+//	err = routes.WaitReady(ctx)
 //	for instance := range routes.InTurn() {
 //		…
 //	}

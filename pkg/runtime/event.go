@@ -12,7 +12,8 @@ const (
 	Ready EventType = "Ready"
 	// NotReady says: a ready instance is not ready any more, or is terminating. It is still there.
 	NotReady EventType = "NotReady"
-	// Deleted says: an instance that was announced is gone. The event carries the state in which it was last told.
+	// Deleted says: an instance that was announced is gone. The event carries the state in which it was last told, but that
+	// it is not ready any more.
 	Deleted EventType = "Deleted"
 	// Updated says: an announced instance has other addresses, endpoints or metadata and the same readiness. A container that
 	// restarts between two probes comes back on another port this way.
@@ -37,6 +38,7 @@ type Snapshot struct {
 	// Synced is false until the source has told everything once; Instances is then not to be relied on.
 	Synced bool
 	// StaleSince is when contact with the source was lost; zero while there is contact. A connection that dies silently is
-	// noticed within 45 s. What was closed is stale from then on.
+	// noticed within 45 s where it speaks HTTP/2, as API servers do; on HTTP/1.1, behind some proxies or with
+	// DISABLE_HTTP2, the operating system decides, which takes minutes. What was closed is stale from then on.
 	StaleSince time.Time
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/memory"
 )
 
 // A worker lives from registration to drain while a router follows it. In pods the two discoveries come from kube.New, and
-// the worker's context from signal.NotifyContext.
+// the worker's context from UntilTerminated.
 func ExampleWorker_Run() {
 	world := memory.NewWorld()
 	inWorker, err := world.Start(runtime.Identity{PodName: "worker-0", PodNamespace: "llm", Namespace: "dynamo", Component: "backend"})
@@ -37,7 +38,9 @@ func ExampleWorker_Run() {
 		panic(err)
 	}
 	defer func() { _ = routes.Close() }()
-	<-routes.Synced()
+	if err := routes.WaitSynced(context.Background()); err != nil {
+		panic(err)
+	}
 
 	ctx, sigterm := context.WithCancel(context.Background())
 	go func() {
@@ -99,7 +102,11 @@ func ExampleFollow() {
 		panic(err)
 	}
 	defer func() { _ = routes.Close() }()
-	<-routes.Synced()
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := routes.WaitSynced(waiting); err != nil { // it says why; to begin with whoever comes first, WaitReady
+		panic(err)
+	}
 	for range 3 {
 		for instance := range routes.InTurn() {
 			e, _ := instance.Endpoint("generate")

@@ -58,8 +58,11 @@ func NewHealth() *Health {
 	return &Health{started: time.Now(), status: StatusNotReady, changed: make(chan struct{}), refusals: promptRefusals}
 }
 
-// SetStatus is what /health says from now on. After Drain, ready is refused with ErrDraining.
+// SetStatus is what /health says from now on. After Drain, ready is refused with ErrDraining; what is no status always is.
 func (h *Health) SetStatus(s Status) error {
+	if err := CheckStatus(s); err != nil {
+		return err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s == StatusReady && h.draining {

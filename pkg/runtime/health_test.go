@@ -162,7 +162,7 @@ func TestHealthChecksOfOneNameAllCount(t *testing.T) {
 }
 
 func TestHealthServerStops(t *testing.T) {
-	s, err := runtime.StartHealthServer(t.Context(), runtime.NewHealth(), 0)
+	s, err := runtime.StartHealthServer(t.Context(), runtime.NewHealth(), runtime.AnyPort)
 	require.NoError(t, err)
 	assert.NotEmpty(t, s.Addr().String())
 	require.NoError(t, s.Close())

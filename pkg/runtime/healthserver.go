@@ -21,9 +21,18 @@ type HealthServer struct {
 	once   sync.Once
 }
 
-// StartHealthServer listens on the port, 0 for any free one, on all addresses: the kubelet asks from outside the pod. It
-// serves until Close.
+// AnyPort is any free one, for tests and for programs that no kubelet probes.
+const AnyPort = 1 << 16
+
+// StartHealthServer listens on the port, 0 for 9090, where dynawire's probe asks, on all addresses: the kubelet asks from
+// outside the pod. It serves until Close.
 func StartHealthServer(ctx context.Context, h *Health, port int) (*HealthServer, error) {
+	switch port {
+	case 0:
+		port = wiring.SystemPort
+	case AnyPort:
+		port = 0
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("", strconv.Itoa(port)))
 	if err != nil {

@@ -40,7 +40,8 @@ type Identity struct {
 	WorkerSuffix string
 	// Endpoint is the one that the pod is expected to serve.
 	Endpoint string
-	// SystemPort is where the kubelet asks for /health. Negative: the program serves Health itself. 0: any free port.
+	// SystemPort is where the kubelet asks for /health: 0 means 9090, where dynawire's probe asks, AnyPort any free port (which
+	// no probe finds). Negative: none, the program serves Health itself.
 	SystemPort int
 	// Backend is where peers look for this process (DYN_DISCOVERY_BACKEND); only Diagnose reads it.
 	Backend string
@@ -84,8 +85,8 @@ func identityFrom(getenv func(string) string) (Identity, error) {
 		{wiring.EnvPodUID, id.PodUID, "metadata.uid"},
 	} {
 		if v.value == "" {
-			return Identity{}, fmt.Errorf("%s is not set: label the Kubernetes namespace %s=true, so that dynawire injects it, and "+
-				"recreate the pod; or set it by hand from fieldRef %s", v.name, wiring.LabelDiscoveryEnabled, v.field)
+			return Identity{}, fmt.Errorf("%s is not set: label the Kubernetes namespace %s=true and the pod %s=COMPONENT, so that dynawire "+
+				"injects it, and recreate the pod; or set it by hand from fieldRef %s", v.name, wiring.LabelDiscoveryEnabled, wiring.LabelComponent, v.field)
 		}
 	}
 	if err := id.readMode(getenv); err != nil {
@@ -98,7 +99,9 @@ func identityFrom(getenv func(string) string) (Identity, error) {
 			return Identity{}, fmt.Errorf("%s is %q: it must be a number up to 32767, 0 for any free port, -1 for none",
 				wiring.EnvSystemPort, port)
 		}
-		id.SystemPort = int(n)
+		if id.SystemPort = int(n); n == 0 {
+			id.SystemPort = AnyPort // as Dynamo has it
+		}
 	}
 	return id, nil
 }

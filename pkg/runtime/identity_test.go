@@ -36,6 +36,16 @@ func TestIdentityDefaults(t *testing.T) {
 	assert.Equal(t, 9090, id.SystemPort)
 }
 
+func TestIdentityPort(t *testing.T) {
+	for text, want := range map[string]int{"": 9090, "9191": 9191, "0": runtime.AnyPort, "-1": -1, "32767": 32767} {
+		env := pod()
+		env["DYN_SYSTEM_PORT"] = text
+		id, err := runtime.IdentityFrom(env)
+		require.NoError(t, err)
+		assert.Equal(t, want, id.SystemPort, text)
+	}
+}
+
 func TestIdentityEndpoint(t *testing.T) {
 	for _, tc := range []struct{ endpoint, health, want string }{
 		{"dyn://ns.comp.serve", "", "serve"},
@@ -57,7 +67,8 @@ func TestIdentityNamesWhatIsMissing(t *testing.T) {
 		env := pod()
 		delete(env, name)
 		_, err := runtime.IdentityFrom(env)
-		require.ErrorContains(t, err, name+" is not set: label the Kubernetes namespace nvidia.com/dynamo-discovery-enabled=true")
+		require.ErrorContains(t, err, name+" is not set: label the Kubernetes namespace nvidia.com/dynamo-discovery-enabled=true and the pod"+
+			" nvidia.com/dynamo-component=COMPONENT, so that dynawire injects it, and recreate the pod; or set it by hand")
 	}
 	for _, port := range []string{"x", "40000", "1.5"} {
 		env := pod()

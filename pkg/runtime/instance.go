@@ -57,25 +57,24 @@ func (i Instance) MarshalJSON() ([]byte, error) {
 }
 
 // Endpoint returns the endpoint of that name of the instance's own component. In Dynamo's namespace the worker suffix does
-// not count.
+// not count. It is read anew each time, at the cost of a microsecond.
 func (i Instance) Endpoint(name string) (Endpoint, bool) {
-	for _, e := range i.Endpoints() {
-		if e.Name == name && e.Component == i.Component {
-			return e, true
-		}
-	}
-	return Endpoint{}, false
+	return i.Metadata.Endpoint(i.Component, name)
 }
 
 // What instances publish about themselves, in the form that Dynamo gave it.
 type (
-	// Metadata is everything that one instance published.
+	// Metadata is everything that one instance published: Endpoints, ModelCards, Values (what it registered with), Raw. It is
+	// [wire.Metadata], whose methods go doc github.com/dynawire/dynawire/pkg/runtime/wire.Metadata shows.
 	Metadata = wire.Metadata
-	// Endpoint is one entry point of an instance.
+	// Endpoint is one entry point of an instance: its names, Transport, DeviceType, Codec. It is [wire.Endpoint], whose fields
+	// go doc github.com/dynawire/dynawire/pkg/runtime/wire.Endpoint shows.
 	Endpoint = wire.Endpoint
-	// Transport says how to reach an endpoint.
+	// Transport says how to reach an endpoint: Kind, Address, HostPort. It is [wire.Transport], whose fields and methods
+	// go doc github.com/dynawire/dynawire/pkg/runtime/wire.Transport shows.
 	Transport = wire.Transport
-	// ModelCard is a model that an endpoint serves.
+	// ModelCard is a model that an endpoint serves, and its Card. It is [wire.ModelCard], whose fields
+	// go doc github.com/dynawire/dynawire/pkg/runtime/wire.ModelCard shows.
 	ModelCard = wire.ModelCard
 )
 

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 )
@@ -26,6 +27,26 @@ func CheckKey(key string) error {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrInvalidKey, len(key), MaxKey)
 	case !utf8.ValidString(key):
 		return fmt.Errorf("%w: it is not UTF-8", ErrInvalidKey)
+	}
+	return nil
+}
+
+// Check says what is wrong with options of WriteKV that mean nothing, on any backend.
+func (o WriteOptions) Check() error {
+	if w := o.Owner; w != (Owner{}) && (w.APIVersion == "" || w.Kind == "" || w.Name == "" || w.UID == "") {
+		return fmt.Errorf("the owner %+v is not complete: want APIVersion, Kind, Name and UID", w)
+	}
+	if o.IfVersion != nil && *o.IfVersion == "" {
+		return errors.New("IfVersion is empty: want the Version that ReadKV returned; CreateOnly is for a key that is not there yet, " +
+			"and for any version leave it out")
+	}
+	return nil
+}
+
+// CheckStatus refuses what is neither of the two states.
+func CheckStatus(s Status) error {
+	if s != StatusReady && s != StatusNotReady {
+		return fmt.Errorf("there is no status %q: want %q or %q", s, StatusReady, StatusNotReady)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -206,7 +207,7 @@ func TestEventsFoldToTheState(t *testing.T) {
 		w.expire(t)
 		w.arrive(t)
 		w.table.MarkSynced()
-		readers := append(w.sleepers, w.prompt)
+		readers := slices.Concat(w.sleepers, []*reader{w.prompt})
 		for _, r := range readers {
 			r.read(t, -1)
 		}
@@ -282,8 +283,8 @@ func (r *reader) take(t *rapid.T, ev runtime.Event) {
 			bad = "nothing new, or readiness changed"
 		}
 	case runtime.Deleted:
-		if !known || there && !r.late {
-			bad = "never announced, or still there"
+		if !known || there && !r.late || ev.Instance.Ready {
+			bad = "never announced, or still there, or ready"
 		}
 	}
 	if !r.synced && ev.Type != runtime.NewReady {

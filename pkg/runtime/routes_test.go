@@ -24,6 +24,72 @@ func (f fed) Subscribe(context.Context, string, string, ...runtime.SubscribeOpti
 	return f.table.Subscribe(nil)
 }
 
+// forbidden is a discovery that may not look.
+type forbidden struct{ fed }
+
+func (f forbidden) ListInstances(_ context.Context, namespace, component string, opts ...runtime.ListOption) ([]runtime.Instance, error) {
+	var o runtime.ListOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if !o.NoWait {
+		panic("it would wait")
+	}
+	return nil, fmt.Errorf("list instances of %s/%s: %w: %w", namespace, component, runtime.ErrNotSynced, runtime.ErrForbidden)
+}
+
+func TestWaitForRoutes(t *testing.T) {
+	over, end := context.WithCancel(t.Context())
+	end()
+	table := runtime.NewTable(nil)
+	follow := func(d runtime.Discovery, observe func(runtime.Event)) *runtime.Routes {
+		routes, err := runtime.Follow(t.Context(), d, "dynamo", "backend", observe)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = routes.Close() })
+		return routes
+	}
+	routes := follow(forbidden{fed{table: table}}, nil)
+	for _, wait := range []func(context.Context) error{routes.WaitSynced, routes.WaitReady} {
+		err := wait(over)
+		for _, cause := range []error{context.Canceled, runtime.ErrNotSynced, runtime.ErrForbidden} {
+			require.ErrorIs(t, err, cause)
+		}
+		require.ErrorContains(t, err, "dynamo/backend")
+	}
+
+	waiting := make(chan error, 2)
+	go func() { waiting <- routes.WaitReady(t.Context()) }()
+	go func() { waiting <- routes.WaitReady(t.Context()) }()
+	table.MarkSynced()
+	require.NoError(t, routes.WaitSynced(t.Context()))
+	require.NoError(t, routes.WaitSynced(over), "there is nothing to wait for")
+	table.Apply(set("a", "1", false))
+	require.EqualError(t, routes.WaitReady(over), "no instance of dynamo/backend is ready, and 1 are not: context canceled")
+	table.Apply(set("a", "1", true))
+	require.NoError(t, <-waiting)
+	require.NoError(t, <-waiting)
+	require.NoError(t, routes.WaitReady(over), "there is nothing to wait for")
+	table.Apply(removed("a", "1"))
+	require.Eventually(t, func() bool { return routes.WaitReady(over) != nil }, soon, time.Millisecond)
+
+	told, sleep := make(chan struct{}), make(chan struct{})
+	slow := follow(forbidden{fed{table: table}}, func(runtime.Event) { close(told); <-sleep })
+	<-told
+	require.ErrorIs(t, slow.WaitSynced(over), runtime.ErrNotSynced, "observe has yet to return")
+	close(sleep)
+	require.NoError(t, slow.WaitSynced(t.Context()))
+
+	closed := follow(fed{table: runtime.NewTable(nil)}, nil)
+	require.NoError(t, closed.Close())
+	lost := runtime.NewTable(nil)
+	ended := follow(fed{table: lost}, nil)
+	lost.Close(runtime.ErrForbidden)
+	for _, wait := range []func(*runtime.Routes, context.Context) error{(*runtime.Routes).WaitSynced, (*runtime.Routes).WaitReady} {
+		require.ErrorIs(t, wait(closed, t.Context()), runtime.ErrClosed)
+		require.ErrorIs(t, wait(ended, t.Context()), runtime.ErrForbidden)
+	}
+}
+
 // Whatever happens in whatever order: the routes are the ready instances, sorted, and a loop that has begun sees those that
 // there were when it began.
 func TestRoutesAreWhatIsReady(t *testing.T) {

@@ -95,7 +95,8 @@ func (s *Subscription) pump() {
 	}
 }
 
-// Synced is closed when the reader has been told everything that was there when the subscription began.
+// Synced is closed when the reader has been told everything that was there when the subscription began: it is the reading of
+// Events or C that closes it. Nobody who only waits for it sees it close; Routes read by themselves.
 func (s *Subscription) Synced() <-chan struct{} { return s.synced }
 
 // Snapshot is the component's state as it is now, which may be ahead of the events that were read.

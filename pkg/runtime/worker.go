@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
@@ -27,8 +30,16 @@ type Worker struct {
 	Logger *slog.Logger
 }
 
-// Run lives a worker's life in the right order: it registers, begins to serve, loads, becomes ready; when ctx ends (give it
-// one of signal.NotifyContext for SIGTERM) it stops being ready, goes on serving for Drain, lets Serve finish, and returns
+// UntilTerminated returns a context for Run, which ends with the first SIGTERM or interrupt. The second one ends the process
+// at once, as it does programs that take no notice: nobody who presses Ctrl-C again wants to wait for the drain.
+func UntilTerminated(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(parent, syscall.SIGTERM, os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// Run lives a worker's life in the right order: it registers, begins to serve, loads, becomes ready; when ctx ends (that of
+// UntilTerminated, with SIGTERM) it stops being ready, goes on serving for Drain, lets Serve finish, and returns
 // nil. If Serve or Load returns before that, the instance stops being ready and Run returns the error. It does not close d.
 func (w Worker) Run(ctx context.Context, d Discovery) error {
 	log := w.Logger

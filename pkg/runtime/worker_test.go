@@ -1,12 +1,16 @@
 package runtime_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -135,6 +139,44 @@ func TestWorkerThatFails(t *testing.T) {
 			require.Eventually(t, func() bool { return slices.Equal(tc.events, d.all()) }, soon, time.Millisecond, "%v", tc.events)
 		})
 	}
+}
+
+// terminated makes the test a process that is told to end and takes its time.
+const terminated = "DYNAWIRE_TEST_TERMINATED"
+
+func TestSecondSignalEndsTheProcess(t *testing.T) {
+	if os.Getenv(terminated) != "" {
+		ctx, stop := runtime.UntilTerminated(context.Background())
+		defer stop()
+		fmt.Println("serving")
+		<-ctx.Done()
+		fmt.Println("draining")
+		time.Sleep(time.Minute)
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$") //nolint:gosec // this test
+	cmd.Env = append(os.Environ(), terminated+"=yes")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	next := func() string {
+		require.True(t, lines.Scan(), lines.Err())
+		return lines.Text()
+	}
+	assert.Equal(t, "serving", next())
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	assert.Equal(t, "draining", next(), "the first is an end in good order")
+	var again sync.WaitGroup
+	again.Go(func() {
+		for cmd.Process.Signal(syscall.SIGTERM) == nil { // the first signals may still be taken for the same one
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	again.Wait()
+	assert.Equal(t, syscall.SIGTERM, exit.Sys().(syscall.WaitStatus).Signal())
 }
 
 // slowToRegister is one that waits for a Service.

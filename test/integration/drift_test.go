@@ -6,11 +6,14 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/dynawire/dynawire/internal/drift"
 	"github.com/dynawire/dynawire/internal/report"
@@ -46,6 +49,19 @@ func TestPodsThatWereThereBeforeAreReported(t *testing.T) {
 	eventually(t, func(c require.TestingT) { require.Empty(c, drifted(c, namespace)) })
 }
 
+// Nobody tells a leader what the one before it has reported.
+func TestReportOfANamespaceThatOptsOutBetweenTwoLeadersIsEmptied(t *testing.T) {
+	namespace := newNamespace(t, nil)
+	create(t, worker(namespace, "old"))
+	label(t, namespace, "true")
+	eventually(t, func(c require.TestingT) { require.Len(c, drifted(c, namespace), 1) })
+	require.NoError(t, first.Stop(), first.Log.String())
+	label(t, namespace, "")
+	require.NoError(t, first.Start())
+	require.NoError(t, first.WaitReady())
+	eventually(t, func(c require.TestingT) { require.Empty(c, drifted(c, namespace)) })
+}
+
 // The right to evict comes with a component of the manifests.
 func TestUnwiredPodIsEvicted(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -57,15 +73,30 @@ func TestUnwiredPodIsEvicted(t *testing.T) {
 	namespace := newNamespace(t, nil)
 	controlled := func(p *corev1.Pod) {
 		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "w", UID: "11111111-2222-3333-4444-555555555555", Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "apps/v1", Kind: "StatefulSet", Name: "of-" + p.Name, UID: types.UID("11111111-2222-3333-4444-" + (p.Name + "000000000000")[:12]), Controller: &yes,
+		}}
 	}
-	replaced, bare := worker(namespace, "replaced", controlled), worker(namespace, "bare")
-	for _, p := range []*corev1.Pod{replaced, bare} {
+	serving, crashing, bare := worker(namespace, "serving", controlled), worker(namespace, "crashing", controlled), worker(namespace, "bare")
+	for _, p := range []*corev1.Pod{serving, crashing, bare} {
 		create(t, p)
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		status := corev1.ConditionTrue
+		if p == crashing {
+			status = corev1.ConditionFalse
+		}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
 		require.NoError(t, cluster.Status().Update(t.Context(), p))
 	}
 	label(t, namespace, "true")
-	eventually(t, func(c require.TestingT) { gone(c, replaced.DeepCopy()) })
+	for _, p := range []*corev1.Pod{serving, crashing} {
+		eventually(t, func(c require.TestingT) { gone(c, p.DeepCopy()) })
+		eventually(t, func(c require.TestingT) {
+			var events corev1.EventList
+			require.NoError(c, cluster.List(context.Background(), &events, client.InNamespace(namespace)))
+			require.True(c, slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+				return e.Reason == drift.ReasonEvicted && e.InvolvedObject.Kind == "StatefulSet" && e.InvolvedObject.Name == "of-"+p.Name
+			}), "an Event on the workload of %s", p.Name)
+		})
+	}
 	require.NotNil(t, getObject[corev1.Pod](t, namespace, "bare"), "nobody would replace it")
 }

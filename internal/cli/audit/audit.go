@@ -4,6 +4,7 @@ package audit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -40,6 +41,9 @@ type Filter struct {
 	// After is when a finding must have been seen last.
 	After time.Time
 	Rule  string
+	// Lines makes one finding of those that differ in no more than field and message, as those of a workload's template and
+	// of its pods do: how often there were any, and what the last one said.
+	Lines bool
 }
 
 // Findings are those of Reports that pass a filter, the one seen last at the end.
@@ -61,13 +65,35 @@ func Findings(reports []report.Report, f Filter) []Finding {
 			})
 		}
 	}
-	slices.SortFunc(out, func(a, b Finding) int {
-		return cmp.Or(
-			a.LastSeen.Compare(b.LastSeen), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Object, b.Object),
-			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Outcome, b.Outcome),
-		)
-	})
+	slices.SortFunc(out, compare)
+	if f.Lines {
+		out = lines(out)
+	}
 	return out
+}
+
+func compare(a, b Finding) int {
+	return cmp.Or(
+		a.LastSeen.Compare(b.LastSeen), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Object, b.Object),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Outcome, b.Outcome),
+	)
+}
+
+// lines gathers sorted findings: see Filter.
+func lines(sorted []Finding) []Finding {
+	type line struct{ namespace, report, object, rule, outcome string }
+	seen := map[line]Finding{}
+	for _, f := range sorted {
+		key := line{f.Namespace, f.Report, f.Object, f.Rule, f.Outcome}
+		if earlier, ok := seen[key]; ok {
+			f.Count += earlier.Count
+			if earlier.FirstSeen.Before(f.FirstSeen) {
+				f.FirstSeen = earlier.FirstSeen
+			}
+		}
+		seen[key] = f
+	}
+	return slices.SortedFunc(maps.Values(seen), compare)
 }
 
 // Dropped is how many findings Reports had no room for.

@@ -77,6 +77,28 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// A workload's template and the pods made from it break a rule in different fields.
+func TestLines(t *testing.T) {
+	template := entry("Deployment", "decode", "component-mismatch", report.Refused, 5*time.Minute)
+	template.Field, template.User, template.Message = "spec.template.spec.containers[0].args", "bob", "template"
+	pod := entry("Deployment", "decode", "component-mismatch", report.Refused, time.Minute)
+	warned := entry("Deployment", "decode", "component-mismatch", report.Warned, time.Hour)
+	reports := []report.Report{reportOf(t, "llm", report.Admission, template, pod, warned), reportOf(t, "other", report.Admission, template)}
+	all := audit.Findings(reports, audit.Filter{})
+	assert.Len(t, all, 4)
+	lines := audit.Findings(reports, audit.Filter{Lines: true})
+	assert.Equal(t, []string{"llm warned 3", "other refused 3", "llm refused 6"}, func() (out []string) {
+		for _, f := range lines {
+			out = append(out, fmt.Sprint(f.Namespace, " ", f.Outcome, " ", f.Count))
+		}
+		return out
+	}())
+	last := lines[2]
+	assert.Equal(t, noon.Add(-time.Minute), last.LastSeen)
+	assert.Equal(t, noon.Add(-time.Hour-5*time.Minute), last.FirstSeen)
+	assert.Equal(t, "spec.containers[0].args alice", last.Field+" "+last.User, "what was seen last")
+}
+
 func printed(t *testing.T, p audit.Printer, findings []audit.Finding) string {
 	t.Helper()
 	p.Now = func() time.Time { return noon }

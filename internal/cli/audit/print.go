@@ -40,6 +40,9 @@ func (p *Printer) Check() error {
 	return fmt.Errorf("output format %q is unknown: want wide, json or yaml", p.Format)
 }
 
+// Table reports whether it writes lines for people.
+func (p *Printer) Table() bool { return p.Format == "" || p.Format == "wide" }
+
 // Print writes findings.
 func (p *Printer) Print(w io.Writer, findings []Finding) error {
 	var out bytes.Buffer

@@ -60,11 +60,11 @@ func ask(ctx context.Context, config *rest.Config, id runtime.Identity, namespac
 }
 
 // identityOf is what the process in a pod, or in that container of it, believes, as far as its spec tells: what it registers
-// as is what its labels say, which the webhook has made sure of.
+// as is what its labels say, which the webhook has made sure of; where one is missing, what its variables do.
 func identityOf(p *corev1.Pod, container string) (id runtime.Identity, of []string, err error) {
 	id = runtime.Identity{
 		PodName: p.Name, PodNamespace: p.Namespace, PodUID: string(p.UID),
-		Namespace: p.Labels[wiring.LabelNamespace], Component: p.Labels[wiring.LabelComponent],
+		Component: p.Labels[wiring.LabelComponent],
 	}
 	containers := slices.Concat(p.Spec.Containers, p.Spec.InitContainers)
 	if container != "" {
@@ -86,6 +86,7 @@ func identityOf(p *corev1.Pod, container string) (id runtime.Identity, of []stri
 		}
 	}
 	id.Backend = variable(containers, wiring.EnvDiscoveryBackend)
+	id.Namespace = cmp.Or(p.Labels[wiring.LabelNamespace], variable(containers, wiring.EnvNamespace), wiring.DefaultNamespace)
 	return id, of, nil
 }
 

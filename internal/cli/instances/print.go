@@ -38,20 +38,23 @@ type Entry struct {
 	endpoints []runtime.Endpoint
 	// Number is the id under which Dynamo knows the instance, in hexadecimal.
 	Number string
-	// Models are the display names of the models that it serves.
+	// Models are the names of the models that it serves: of Dynamo's cards, and what a worker on the library calls its Model.
 	Models []string
+	// Metadata is the object that a worker on the library registered with.
+	Metadata json.RawMessage
 }
 
-// MarshalJSON is the instance's own form with number and models.
+// MarshalJSON is the instance's own form with number, models and metadata.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	own, err := json.Marshal(e.Instance)
 	if err != nil {
 		return nil, err
 	}
 	more, err := json.Marshal(struct {
-		Number string   `json:"number"`
-		Models []string `json:"models,omitempty"`
-	}{e.Number, e.Models})
+		Number   string          `json:"number"`
+		Models   []string        `json:"models,omitempty"`
+		Metadata json.RawMessage `json:"metadata,omitempty"`
+	}{e.Number, e.Models, e.Metadata})
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +62,27 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 }
 
 func entryOf(i runtime.Instance) Entry {
-	e := Entry{Instance: i, endpoints: i.Endpoints(), Number: fmt.Sprintf("%x", i.ID.Number())}
+	e := Entry{Instance: i, endpoints: i.Endpoints(), Number: fmt.Sprintf("%x", i.ID.Number()), Metadata: i.Metadata.Values()}
+	serves := func(name string) {
+		if name != "" && !slices.Contains(e.Models, name) {
+			e.Models = append(e.Models, name)
+		}
+	}
 	for _, card := range i.Metadata.ModelCards() {
 		var c struct {
 			Name string `json:"display_name"`
 		}
-		if json.Unmarshal(card.Card, &c) == nil && c.Name != "" && !slices.Contains(e.Models, c.Name) {
-			e.Models = append(e.Models, c.Name)
+		if json.Unmarshal(card.Card, &c) == nil {
+			serves(c.Name)
 		}
+	}
+	var own struct {
+		Model struct {
+			Name string `json:"name"`
+		}
+	}
+	if json.Unmarshal(e.Metadata, &own) == nil { // any object may be there; this is how docs/library.md has it
+		serves(own.Model.Name)
 	}
 	return e
 }

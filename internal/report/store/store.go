@@ -94,6 +94,25 @@ func (c *Client) List(ctx context.Context, namespace string) (*v1alpha1.ReportLi
 	return l, classify(err)
 }
 
+// Namespaces are those that have a Report of that name, without what it says.
+func (c *Client) Namespaces(ctx context.Context, name string) ([]string, error) {
+	answer := c.rest.Get().Resource(resource).Param("fieldSelector", "metadata.name="+name).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx)
+	if err := answer.Error(); err != nil { // Raw would not tell what was refused
+		return nil, classify(err)
+	}
+	body, _ := answer.Raw()
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, fmt.Errorf("decode the list of reports %s: %w", name, err)
+	}
+	namespaces := make([]string, len(list.Items))
+	for i := range list.Items {
+		namespaces[i] = list.Items[i].Namespace
+	}
+	return namespaces, nil
+}
+
 // Watch follows our Reports of a namespace, or of all where it is empty, from a resource version on.
 func (c *Client) Watch(ctx context.Context, namespace, version string) (watch.Interface, error) {
 	w, err := c.rest.Get().Namespace(namespace).Resource(resource).

@@ -49,6 +49,21 @@ func TestWhatIsReadCanBeWrittenBack(t *testing.T) {
 	assert.Equal(t, "7", body["metadata"].(map[string]any)["resourceVersion"])
 }
 
+func TestNamespacesAreFoundByTheNameOfTheirReport(t *testing.T) {
+	c, last, _ := answering(t, http.StatusOK, "application/json", `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1",
+		"items":[{"metadata":{"name":"dynawire-drift","namespace":"a"}},{"metadata":{"name":"dynawire-drift","namespace":"b"}}]}`)
+	namespaces, err := c.Namespaces(t.Context(), report.Drift)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, namespaces)
+	assert.Equal(t, "/apis/openreports.io/v1alpha1/reports", last.URL.Path)
+	assert.Equal(t, "metadata.name=dynawire-drift", last.URL.Query().Get("fieldSelector"), "the right to list ends at this name")
+	assert.Contains(t, last.Header.Get("Accept"), "as=PartialObjectMetadataList")
+
+	c, _, _ = answering(t, http.StatusNotFound, "text/plain", "404 page not found\n")
+	_, err = c.Namespaces(t.Context(), report.Drift)
+	require.ErrorIs(t, err, store.ErrNotInstalled)
+}
+
 func TestErrorsThatCallersTellApart(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"m",`
 	for name, tc := range map[string]struct {

@@ -69,6 +69,23 @@ var keyValue = []test{
 		require.NoError(s, r.WriteKV(s.ctx(), "k", []byte("w"), runtime.IfVersion(kv.Version)))
 		require.ErrorIs(s, r.WriteKV(s.ctx(), "k", []byte("x"), runtime.IfVersion(kv.Version)), runtime.ErrConflict)
 	}},
+	{"options that mean nothing are refused", func(s *suite) {
+		r := s.router("router-0")
+		require.NoError(s, r.WriteKV(s.ctx(), "k", []byte("v")))
+		var unread runtime.KV
+		for says, option := range map[string]runtime.WriteOption{
+			"IfVersion is empty": runtime.IfVersion(unread.Version),
+			"is not complete":    runtime.OwnedBy(runtime.Owner{Kind: "Pod", Name: "worker-0"}),
+		} {
+			require.ErrorContains(s, r.WriteKV(s.ctx(), "k", []byte("w"), option), says)
+			require.ErrorContains(s, r.WriteKV(s.ctx(), "new", []byte("w"), option), says)
+		}
+		kv, err := r.ReadKV(s.ctx(), "k")
+		require.NoError(s, err)
+		assert.Equal(s, "v", string(kv.Value))
+		_, err = r.ReadKV(s.ctx(), "new")
+		require.ErrorIs(s, err, runtime.ErrNotFound)
+	}},
 	{"many writers of one key: all succeed, or exactly one does", func(s *suite) {
 		const writers = 20
 		pods := make([]*process, 4)

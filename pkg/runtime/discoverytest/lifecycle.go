@@ -159,6 +159,12 @@ var lifecycle = []test{
 			status, err := r.Status(s.ctx(), w.self)
 			return err == nil && status == runtime.StatusReady
 		})
+		for _, unknown := range []runtime.Status{"", "Ready", "not ready"} {
+			require.ErrorContains(s, w.SetStatus(s.ctx(), w.self, unknown), "there is no status")
+		}
+		status, err = w.Status(s.ctx(), w.self)
+		require.NoError(s, err)
+		assert.Equal(s, runtime.StatusReady, status, "what is refused changes nothing")
 		require.ErrorIs(s, other.SetStatus(s.ctx(), w.self, runtime.StatusReady), runtime.ErrNotOwn)
 		require.ErrorIs(s, r.SetStatus(s.ctx(), w.self, runtime.StatusReady), runtime.ErrNotOwn)
 	}},

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 // lingering is a transport whose watches of slices, once they have ended, take until release to say so.
 type lingering struct {
 	http.RoundTripper
-	ended, release chan struct{}
+	ended   func() // may be called more than once
+	release chan struct{}
 }
 
 func (l lingering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,7 +37,7 @@ type lingeringBody struct {
 func (b lingeringBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.l.ended <- struct{}{}
+		b.l.ended()
 		<-b.l.release
 	}
 	return n, err
@@ -44,19 +46,20 @@ func (b lingeringBody) Read(p []byte) (int, error) {
 // Close waits for the watches, those too that the last subscriber is just leaving.
 func TestCloseWaitsForWhatIsEnding(t *testing.T) {
 	s := apitest.New(t)
-	l := lingering{ended: make(chan struct{}, 1), release: make(chan struct{})}
+	ending := make(chan struct{})
+	l := lingering{ended: sync.OnceFunc(func() { close(ending) }), release: make(chan struct{})}
 	c := newClient(t, s, func(c *kube.Config) {
 		c.REST.Wrap(func(next http.RoundTripper) http.RoundTripper { l.RoundTripper = next; return l })
 	})
 	sub := subscribe(t, c)
-	s.WaitWatches(t, 2)
+	expect(t, sub, "Synced")
 	closing := func(end func() error) <-chan error {
 		closed := make(chan error, 1)
 		go func() { closed <- end() }()
 		return closed
 	}
 	left := closing(sub.Close)
-	<-l.ended
+	<-ending
 	closed := closing(c.Close)
 	select {
 	case <-closed:

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -230,7 +231,7 @@ func (d *diagnosing) checkPods(ctx context.Context) {
 			mine++
 			continue
 		}
-		name := p.Labels[wiring.LabelNamespace] + "/" + p.Labels[wiring.LabelComponent]
+		name := cmp.Or(p.Labels[wiring.LabelNamespace], "(none)") + "/" + cmp.Or(p.Labels[wiring.LabelComponent], "(none)")
 		if d.ofContainers() && p.Labels[wiring.LabelDiscoveryEnabled] != "true" {
 			name += " without " + wiring.LabelDiscoveryEnabled + "=true"
 		}

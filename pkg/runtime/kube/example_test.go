@@ -3,9 +3,11 @@ package kube_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log"
+	"net"
 	"net/http"
+	"os"
+	"time"
 
 	"github.com/dynawire/dynawire/pkg/runtime"
 	"github.com/dynawire/dynawire/pkg/runtime/kube"
@@ -13,8 +15,50 @@ import (
 
 func load() {}
 
+// ownAddress is where peers reach this process. The pod's specification sets POD_IP from the fieldRef status.podIP.
+func ownAddress() string { return net.JoinHostPort(os.Getenv("POD_IP"), "8080") }
+
 // A worker registers, loads its model, becomes ready, and leaves in good order.
 func Example_worker() {
+	ctx, stop := runtime.UntilTerminated(context.Background())
+	d, err := kube.New(kube.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &http.Server{Addr: ":8080", ReadHeaderTimeout: time.Second}
+	err = runtime.Worker{
+		Registration: runtime.Registration{
+			Component: "backend",
+			Endpoints: []runtime.RegisterEndpoint{{Name: "generate", Transport: runtime.TCP(ownAddress())}},
+			Metadata:  []byte(`{"Model": {"name": "Qwen3-32B"}}`),
+		},
+		Load: func(context.Context, runtime.Instance) error {
+			load()
+			return nil
+		},
+		Serve: func(ctx context.Context, _ runtime.Instance) error {
+			serving := make(chan error, 1)
+			go func() { serving <- server.ListenAndServe() }()
+			select {
+			case err := <-serving:
+				return err
+			case <-ctx.Done(): // peers have noticed
+				return server.Shutdown(context.WithoutCancel(ctx))
+			}
+		},
+	}.Run(ctx, d)
+	_ = d.Close()
+	stop()
+	switch {
+	case errors.Is(err, runtime.ErrLabelMismatch), errors.Is(err, runtime.ErrNoService):
+		log.Fatalf("nobody would find this pod: %v", err)
+	case err != nil:
+		log.Fatal(err)
+	}
+}
+
+// The steps of a worker one by one, for programs with an order of their own.
+func ExampleClient_CreateInstance() {
 	worker := func(ctx context.Context) error {
 		d, err := kube.New(kube.Config{})
 		if err != nil {
@@ -23,13 +67,9 @@ func Example_worker() {
 		defer func() { _ = d.Close() }()
 		self, err := d.CreateInstance(ctx, runtime.Registration{
 			Component: "backend",
-			Endpoints: []runtime.RegisterEndpoint{{Name: "generate", Transport: runtime.TCP("10.0.0.7:8080")}},
-			Metadata:  []byte(`{"Model": {"name": "Qwen3-32B"}}`),
+			Endpoints: []runtime.RegisterEndpoint{{Name: "generate", Transport: runtime.TCP(ownAddress())}},
 		})
-		switch {
-		case errors.Is(err, runtime.ErrLabelMismatch), errors.Is(err, runtime.ErrNoService):
-			return fmt.Errorf("nobody would find this pod: %w", err)
-		case err != nil:
+		if err != nil {
 			return err
 		}
 		load()
@@ -38,6 +78,7 @@ func Example_worker() {
 		}
 		<-ctx.Done() // SIGTERM
 		d.Health().Drain()
+		time.Sleep(5 * time.Second) // requests still come until the peers have noticed
 		return nil
 	}
 	if err := worker(context.Background()); err != nil {

@@ -37,7 +37,7 @@ func TestAPIServerKilled(t *testing.T) {
 	f := newLiveFleet(t, c)
 
 	var watchers []*watcher
-	for range 8 {
+	for range 5 {
 		watchers = append(watchers, f.watch(t))
 	}
 	for _, w := range watchers {

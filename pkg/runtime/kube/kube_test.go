@@ -51,7 +51,7 @@ func clientConfig(rest *rest.Config) kube.Config {
 	return kube.Config{
 		Identity: runtime.Identity{
 			PodName: "worker-0", PodNamespace: kubeNamespace, PodUID: "uid-0",
-			Namespace: dynNamespace, Component: component, Endpoint: "generate",
+			Namespace: dynNamespace, Component: component, Endpoint: "generate", SystemPort: runtime.AnyPort,
 		},
 		REST:        rest,
 		Logger:      slog.New(slog.DiscardHandler),

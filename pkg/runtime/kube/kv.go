@@ -49,8 +49,8 @@ func (c *Client) write(ctx context.Context, key string, value []byte, o runtime.
 	if err := runtime.CheckValue(value); err != nil {
 		return err
 	}
-	if o.Owner != (runtime.Owner{}) && (o.Owner.APIVersion == "" || o.Owner.Kind == "" || o.Owner.Name == "" || o.Owner.UID == "") {
-		return fmt.Errorf("the owner %+v is not complete: want APIVersion, Kind, Name and UID", o.Owner)
+	if err := o.Check(); err != nil {
+		return err
 	}
 	// The object may come, go or change between the read and the write; then what was read is worth nothing. Each time one of
 	// those who write at once has got through, so that the next try is worth it.
@@ -75,7 +75,7 @@ func (c *Client) write(ctx context.Context, key string, value []byte, o runtime.
 func (c *Client) writeOnce(ctx context.Context, key string, value []byte, o runtime.WriteOptions) (again bool, err error) {
 	cm, err := c.getConfigMap(ctx, key)
 	switch {
-	case apierrors.IsNotFound(err) && o.IfVersion != "":
+	case apierrors.IsNotFound(err) && o.IfVersion != nil:
 		return false, fmt.Errorf("%w: it is gone", runtime.ErrConflict)
 	case apierrors.IsNotFound(err):
 		err = c.createConfigMap(ctx, key, value, o.Owner)
@@ -84,20 +84,20 @@ func (c *Client) writeOnce(ctx context.Context, key string, value []byte, o runt
 		return false, explainKV(err)
 	case o.CreateOnly:
 		return false, runtime.ErrAlreadyExists
-	case o.IfVersion != "" && o.IfVersion != cm.ResourceVersion:
-		return false, fmt.Errorf("%w: version %s, not %s", runtime.ErrConflict, cm.ResourceVersion, o.IfVersion)
+	case o.IfVersion != nil && *o.IfVersion != cm.ResourceVersion:
+		return false, fmt.Errorf("%w: version %s, not %s", runtime.ErrConflict, cm.ResourceVersion, *o.IfVersion)
 	}
 	adopted := addOwner(cm, o.Owner)
 	if !adopted && bytes.Equal(stored(cm), value) {
 		return false, nil
 	}
 	setValue(cm, value)
-	if o.IfVersion == "" && !adopted {
+	if o.IfVersion == nil && !adopted {
 		cm.ResourceVersion = "" // whatever is there is replaced: the last writer wins
 	}
 	err = c.api.core.Put().Namespace(cm.Namespace).Resource("configmaps").Name(cm.Name).Body(cm).Do(ctx).Error()
 	switch {
-	case o.IfVersion != "" && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+	case o.IfVersion != nil && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		return false, fmt.Errorf("%w: %w", runtime.ErrConflict, err)
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return true, err

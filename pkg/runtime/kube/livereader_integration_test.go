@@ -99,7 +99,7 @@ func (w *watcher) awaitContact() {
 			w.contact = time.Time{} // or it was lost once more: a server that is starting ends watches
 		case w.contact.IsZero():
 			w.contact = time.Now()
-		case time.Since(w.contact) > time.Second:
+		case time.Since(w.contact) > 500*time.Millisecond:
 			return
 		}
 	}

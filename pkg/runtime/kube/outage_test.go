@@ -154,7 +154,11 @@ func TestGraceBeginsAnewWithContact(t *testing.T) {
 	s.Set(slice("s1"))
 	require.Eventually(t, now.HasWaiters, patience, time.Millisecond) // the grace runs
 	s.SetDown(true)
-	require.Eventually(t, func() bool { return !contact() }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { // the second attempt is one that knows that contact is lost
+		now.Step(100 * time.Millisecond)
+		return l.refused.Load() > 1
+	}, patience, 5*time.Millisecond)
+	require.False(t, contact())
 	now.Step(30 * time.Second)
 	s.Set(here)
 	heard := make(chan struct{})
@@ -182,12 +186,19 @@ func TestGraceBeginsAnewWithContact(t *testing.T) {
 // lateSlices holds back what is said of slices, though not that something will be.
 type lateSlices struct {
 	http.RoundTripper
-	until atomic.Pointer[chan struct{}]
+	until   atomic.Pointer[chan struct{}]
+	refused atomic.Int32
 }
 
 func (l *lateSlices) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := l.RoundTripper.RoundTrip(r)
-	if until := l.until.Load(); err == nil && until != nil && strings.HasSuffix(r.URL.Path, "/endpointslices") {
+	if err != nil || !strings.HasSuffix(r.URL.Path, "/endpointslices") {
+		return resp, err
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable {
+		l.refused.Add(1)
+	}
+	if until := l.until.Load(); until != nil {
 		resp.Body = lateBody{resp.Body, *until}
 	}
 	return resp, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,7 +28,8 @@ func (c *Client) retry(ctx context.Context, f func() error) error {
 	start := c.clock.Now()
 	for delay := retryDelay; ; delay = min(retryDelayMax, delay*2) {
 		err := f()
-		if err == nil || !transient(err) || c.clock.Since(start) > retryBudget {
+		ended := ctx.Err() != nil && errors.Is(err, ctx.Err())
+		if err == nil || ended || !transient(err) || c.clock.Since(start) > retryBudget {
 			return err
 		}
 		timer := c.clock.NewTimer(delay/2 + rand.N(delay/2))
@@ -43,7 +46,15 @@ func transient(err error) bool {
 	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsConflict(err) ||
 		apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
-		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err)
+		unreachable(err)
+}
+
+// unreachable says that there was no answer, which a pod meets whose network is not all there yet.
+func unreachable(err error) bool {
+	var dns *net.DNSError
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsHTTP2ConnectionLost(err) || utilnet.IsTimeout(err) ||
+		errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) || errors.As(err, &dns)
 }
 
 // explain makes a refusal by RBAC recognisable and says what to do; the API server's text names the verb and the resource.

@@ -100,6 +100,9 @@ func (c *Client) SetStatus(_ context.Context, self runtime.Instance, s runtime.S
 	case c.self.Terminating && s == runtime.StatusReady:
 		return fail(runtime.ErrDraining)
 	}
+	if err := runtime.CheckStatus(s); err != nil {
+		return fail(err)
+	}
 	now := *c.self
 	now.Ready = s == runtime.StatusReady
 	c.world.publish(c, &now)

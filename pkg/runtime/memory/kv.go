@@ -21,6 +21,9 @@ func (c *Client) WriteKV(_ context.Context, key string, value []byte, opts ...ru
 		err = runtime.CheckValue(value)
 	}
 	if err == nil {
+		err = o.Check()
+	}
+	if err == nil {
 		err = c.write(key, value, o)
 	}
 	if err != nil {
@@ -40,8 +43,8 @@ func (c *Client) write(key string, value []byte, o runtime.WriteOptions) error {
 	switch {
 	case found && o.CreateOnly:
 		return runtime.ErrAlreadyExists
-	case o.IfVersion != "" && old.Version != o.IfVersion:
-		return fmt.Errorf("%w: version %q, not %q", runtime.ErrConflict, old.Version, o.IfVersion)
+	case o.IfVersion != nil && old.Version != *o.IfVersion:
+		return fmt.Errorf("%w: version %q, not %q", runtime.ErrConflict, old.Version, *o.IfVersion)
 	}
 	adopted := o.Owner != (runtime.Owner{}) && !slices.Contains(old.owners, o.Owner)
 	if found && !adopted && bytes.Equal(old.Value, value) {

@@ -97,6 +97,9 @@ func checkEndpoint(id uint64, e Endpoint) (key string, transport map[string]any,
 		}
 	}
 	switch {
+	case strings.HasPrefix(e.Transport.HostPort(), ":"):
+		return "", nil, fmt.Errorf("transport of endpoint %q: the address %q has no host, and peers would not know where to dial; "+
+			"a pod gets its own from a variable with the fieldRef status.podIP", e.Name, e.Transport.Address)
 	case e.Transport.Kind == "":
 		return "", nil, fmt.Errorf("endpoint %q has no transport", e.Name)
 	case len(e.Transport.Raw) > 0:

@@ -77,14 +77,25 @@ func (m *Metadata) Endpoints() []Endpoint {
 	var endpoints []Endpoint
 	eachEntry(m.document(), "endpoints", func(e *entry) {
 		if e.kind == "Endpoint" {
-			endpoints = append(endpoints, Endpoint{
-				Namespace: e.namespace, Component: e.component, Name: e.endpoint,
-				InstanceID: e.instanceID, Transport: parseTransport(e.transport), DeviceType: e.deviceType, Codec: e.codec,
-			})
+			endpoints = append(endpoints, e.asEndpoint())
 		}
 	})
 	slices.SortFunc(endpoints, compareEndpoints)
 	return endpoints
+}
+
+// Endpoint is the first of Endpoints with that component and name, without what it costs to make the others.
+func (m *Metadata) Endpoint(component, name string) (Endpoint, bool) {
+	var first entry
+	eachEntry(m.document(), "endpoints", func(e *entry) {
+		if e.kind == "Endpoint" && e.component == component && e.endpoint == name && (first.kind == "" || e.namespace < first.namespace) {
+			first = *e
+		}
+	})
+	if first.kind == "" {
+		return Endpoint{}, false
+	}
+	return first.asEndpoint(), true
 }
 
 // ModelCards are the models that the instance serves, sorted by namespace, component, endpoint and suffix.
@@ -103,8 +114,8 @@ func (m *Metadata) ModelCards() []ModelCard {
 
 // Values is the registration's own object; nil where there is none (Dynamo's workers have none).
 func (m *Metadata) Values() json.RawMessage {
-	if raw := topLevel(m.document(), ValuesKey); raw != "" {
-		return json.RawMessage(raw)
+	if s := topLevel(m.document(), ValuesKey); s != nil {
+		return json.RawMessage(s.Raw())
 	}
 	return nil
 }

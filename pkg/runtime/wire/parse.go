@@ -56,21 +56,19 @@ func Check(document string) error {
 	return nil
 }
 
-// topLevel returns the text of a top-level value; empty where there is none.
-func topLevel(document, key string) string {
+// topLevel returns a scanner in front of a top-level value, the first of that key, as Check does; nil where there is none. What
+// comes after it is not read: endpoints come first as API servers write them, and model cards are large.
+func topLevel(document, key string) *scan.Scanner {
 	if document == "" {
-		return ""
+		return nil
 	}
-	value := ""
 	s := scan.New(document)
-	for s.Enter('{'); s.More('}'); {
+	for s.Enter('{'); s.More('}'); s.Skip() {
 		if s.Key() == key {
-			value = s.Raw()
-		} else {
-			s.Skip()
+			return s
 		}
 	}
-	return value
+	return nil
 }
 
 // entry is an element of either map. Readers take the values; the keys differ between releases. What is not looked into is
@@ -85,16 +83,22 @@ type entry struct {
 
 // eachEntry calls f with the entries of one of the maps that can be read.
 func eachEntry(document, in string, f func(*entry)) {
-	m := topLevel(document, in)
-	if m == "" || m[0] != '{' {
+	s := topLevel(document, in)
+	if s == nil || s.Peek() != '{' {
 		return
 	}
-	s := scan.New(m)
 	for s.Enter('{'); s.More('}'); {
 		s.Key()
 		if e := (entry{}); e.read(s.Raw()) && e.endpoint != "" {
 			f(&e)
 		}
+	}
+}
+
+func (e *entry) asEndpoint() Endpoint {
+	return Endpoint{
+		Namespace: e.namespace, Component: e.component, Name: e.endpoint,
+		InstanceID: e.instanceID, Transport: parseTransport(e.transport), DeviceType: e.deviceType, Codec: e.codec,
 	}
 }
 

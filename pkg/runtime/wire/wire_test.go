@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -104,6 +105,24 @@ func TestParseLeavesAloneWhatItDoesNotKnow(t *testing.T) {
 	assert.Contains(t, string(m.Raw()), `{"p": [1, 2.50, null]}`)
 }
 
+func TestOneEndpoint(t *testing.T) {
+	entry := func(namespace, name, host string) string {
+		return `{"type":"Endpoint","namespace":"` + namespace + `","component":"c","endpoint":"` + name + `","transport":{"tcp":"` + host + `"}}`
+	}
+	m, err := wire.Parse([]byte(`{"a":{"endpoints":{"k":` + entry("n", "generate", "wrong") + `}}, "endpoints":{"0":7,"1":` + entry("n-x", "generate", "second") +
+		`,"2":` + entry("n", "generate", "first") + `,"3":` + entry("n", "embed", "other") + `,"4":{"type":"Portal","component":"c","endpoint":"door"}}}`))
+	require.NoError(t, err)
+	for name, want := range map[string]string{"generate": "first", "embed": "other", "door": "", "": ""} {
+		e, ok := m.Endpoint("c", name)
+		assert.Equal(t, want != "", ok, name)
+		assert.Equal(t, want, e.Transport.Address, name)
+	}
+	_, ok := m.Endpoint("d", "generate")
+	assert.False(t, ok)
+	_, ok = (*wire.Metadata)(nil).Endpoint("c", "generate")
+	assert.False(t, ok)
+}
+
 func TestParseWantsAnObject(t *testing.T) {
 	for _, doc := range []string{"", " ", "null", "[]", "7", `"x"`, "{", `{"endpoints":[]}`, `{"endpoints":{}}}`} {
 		_, err := wire.Parse([]byte(doc))
@@ -158,6 +177,7 @@ func TestEncodeRefusesWhatReadersStumbleOver(t *testing.T) {
 		`namespace name "" is empty`:      {Endpoints: bad(func(e *wire.Endpoint) { e.Namespace = "" })},
 		`component name "a/b"`:            {Endpoints: bad(func(e *wire.Endpoint) { e.Component = "a/b" })},
 		"has no transport":                {Endpoints: bad(func(e *wire.Endpoint) { e.Transport = wire.Transport{} })},
+		`address ":8080/x" has no host`:   {Endpoints: bad(func(e *wire.Endpoint) { e.Transport = wire.TCP(":8080/x") })},
 		"has no address":                  {Endpoints: bad(func(e *wire.Endpoint) { e.Transport = wire.TCP("") })},
 		"needs a display_name":            {ModelCards: []wire.ModelCard{{Endpoint: "e", Card: json.RawMessage(`{"display_name":7}`)}}},
 		"metadata: not a JSON object":     {Values: json.RawMessage(`"x"`)},
@@ -245,6 +265,12 @@ func FuzzParse(f *testing.F) {
 				got = append(got, e.Namespace+"|"+e.Component+"|"+e.Name+"|"+e.DeviceType)
 			}
 			assert.ElementsMatch(t, names, got)
+			for _, e := range m.Endpoints() {
+				first := slices.IndexFunc(m.Endpoints(), func(o wire.Endpoint) bool { return o.Component == e.Component && o.Name == e.Name })
+				one, ok := m.Endpoint(e.Component, e.Name)
+				assert.True(t, ok)
+				assert.Equal(t, m.Endpoints()[first].Namespace, one.Namespace)
+			}
 		}
 		if cards := doc["model_cards"]; cards != nil && cards[0] == '{' {
 			assert.Len(t, m.ModelCards(), len(decoded(t, doc, "model_cards", "Model")))

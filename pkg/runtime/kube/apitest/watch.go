@@ -61,7 +61,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q request) {
 		wr.first, wr.queue = nil, nil
 		s.mu.Unlock()
 		for len(first) > 0 { // in pieces, so that the reader begins before it is all written
-			n := min(len(first), 64<<10)
+			n := min(len(first), 512<<10)
 			if _, err := w.Write(first[:n]); err != nil {
 				return
 			}

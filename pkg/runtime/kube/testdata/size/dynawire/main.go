@@ -24,7 +24,7 @@ func main() {
 	}
 	defer func() { _ = routes.Close() }()
 	err = runtime.Worker{
-		Registration: runtime.Registration{Endpoints: []runtime.RegisterEndpoint{{Name: "generate", Transport: runtime.TCP(":8080")}}},
+		Registration: runtime.Registration{Endpoints: []runtime.RegisterEndpoint{{Name: "generate", Transport: runtime.TCP("192.0.2.1:8080")}}},
 		Serve: func(context.Context, runtime.Instance) error {
 			return http.ListenAndServe(":8080", http.NotFoundHandler())
 		},
