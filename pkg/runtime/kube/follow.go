@@ -23,11 +23,12 @@ type sink interface {
 	// begin: the telling before was cut off.
 	begin()
 	end()
-	// set and remove take an object as it is encoded, valid until the next flush or end, and return its resource version. An
-	// error is one of the encoding.
+	// set and remove take an object as it is encoded, valid until the second flush after it, or end, and return its resource
+	// version. An error is one of the encoding.
 	set(object string) (version string, err error)
 	remove(object string) (version string, err error)
-	// flush says that the memory of what was set until now is needed for something else.
+	// flush says that the memory of what was set before the last flush is needed for something else; outside of a telling
+	// that of what was set until now.
 	flush()
 	// contact says that the follower hears the API server from now on, or does not since now.
 	contact(ok bool)

@@ -25,9 +25,10 @@ type metadataWatch struct {
 
 	users int // guarded by client.mu
 
-	// The follower's: while everything is told, objects are joined by the bufferful.
+	// The follower's: while everything is told, objects are joined by the bufferful, and the next buffer is read meanwhile.
 	telling bool
 	batch   []join.Object
+	joining sync.WaitGroup
 
 	// Guarded by client.join.
 	registry   *join.Registry
@@ -59,6 +60,7 @@ func (c *Client) newMetadata() *metadataWatch {
 func (m *metadataWatch) stop() {
 	m.cancel()
 	m.running.Wait()
+	m.joining.Wait()
 }
 
 // change runs f, which returns the pods whose metadata changed, and tells the components.
@@ -75,6 +77,7 @@ func (m *metadataWatch) change(f func() (touched []row.UID)) {
 }
 
 func (m *metadataWatch) begin() {
+	m.joining.Wait()
 	m.telling, m.batch = true, nil
 	m.client.join.Lock()
 	defer m.client.join.Unlock()
@@ -83,6 +86,7 @@ func (m *metadataWatch) begin() {
 
 func (m *metadataWatch) end() {
 	m.flush()
+	m.joining.Wait()
 	m.telling, m.batch = false, nil
 	m.change(m.registry.EndReplace)
 	m.client.join.Lock()
@@ -110,19 +114,30 @@ func (m *metadataWatch) set(object string) (string, error) {
 	return version, nil
 }
 
-// flush joins what was set.
+// flush joins what was set, while everything is told no earlier than what was set before has been.
 func (m *metadataWatch) flush() {
+	m.joining.Wait()
 	if len(m.batch) == 0 {
 		return
 	}
+	if !m.telling {
+		m.joinAll(m.batch)
+		clear(m.batch)
+		m.batch = m.batch[:0]
+		return
+	}
+	batch := m.batch
+	m.batch = make([]join.Object, 0, len(batch))
+	m.joining.Go(func() { m.joinAll(batch) })
+}
+
+func (m *metadataWatch) joinAll(batch []join.Object) {
 	m.change(func() (touched []row.UID) {
-		for _, o := range m.batch {
+		for _, o := range batch {
 			touched = append(touched, m.registry.Set(o)...)
 		}
 		return touched
 	})
-	clear(m.batch)
-	m.batch = m.batch[:0]
 }
 
 func (m *metadataWatch) remove(object string) (string, error) {
@@ -131,6 +146,7 @@ func (m *metadataWatch) remove(object string) (string, error) {
 		return "", err
 	}
 	m.flush()
+	m.joining.Wait()
 	m.change(func() []row.UID { return m.registry.Delete(o.Name) })
 	return version, nil
 }

@@ -49,26 +49,31 @@ var errTooLong = errors.New("an event of the API server is too long")
 // buffer holds the part of an answer that was received and not yet read.
 type buffer struct {
 	from  io.Reader
-	reuse func() // called before memory of what was read is used again
+	reuse func() // called before memory of what was read is used again, if not that of what was read since the last call
 	data  []byte
-	a, b  int // unread
+	spare []byte // takes turns with data; nil where one is enough
+	a, b  int    // unread
 }
 
 // newBuffer returns one for the initial state, or for what comes after it.
 func newBuffer(from io.Reader, initial bool, reuse func()) *buffer {
-	size := lastingBuffer
 	if initial {
-		size = firstBuffer
+		return &buffer{from: from, reuse: reuse, data: make([]byte, firstBuffer), spare: make([]byte, firstBuffer)}
 	}
-	return &buffer{from: from, reuse: reuse, data: make([]byte, size)}
+	return &buffer{from: from, reuse: reuse, data: make([]byte, lastingBuffer)}
 }
 
 // more receives at least one byte, and then has room for an event of so many bytes.
 func (b *buffer) more(need int) error {
 	b.reuse()
-	if b.a > 0 {
-		b.b = copy(b.data, b.data[b.a:b.b])
-		b.a = 0
+	if unread := b.data[b.a:b.b]; b.a > 0 {
+		if b.spare != nil {
+			if len(b.spare) < len(b.data) {
+				b.spare = make([]byte, len(b.data))
+			}
+			b.data, b.spare = b.spare, b.data
+		}
+		b.a, b.b = 0, copy(b.data, unread)
 	}
 	if size := max(need, b.b+1); size > len(b.data) {
 		if size > maxEvent {
@@ -94,7 +99,7 @@ func (b *buffer) shrink() {
 	if unread := b.b - b.a; unread <= lastingBuffer && len(b.data) > lastingBuffer {
 		data := make([]byte, lastingBuffer)
 		copy(data, b.data[b.a:b.b])
-		b.data, b.a, b.b = data, 0, unread
+		b.data, b.spare, b.a, b.b = data, nil, 0, unread
 	}
 }
 
