@@ -104,13 +104,6 @@ func (t *Table) Apply(changes ...Change) {
 	}
 }
 
-// Reserve makes room for so many instances, so that a table need not grow to it step by step.
-func (t *Table) Reserve(instances int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.rows.Reserve(instances)
-}
-
 func (t *Table) apply(old, r *row.Row, removed bool) bool {
 	if removed {
 		t.rows.Delete(r.UID())

@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,12 +44,47 @@ func serve(fleet string) error {
 		return err
 	}
 	fmt.Println(s.Config().Host)
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return err
+	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+		n, err := strconv.Atoi(orders.Text())
+		if err != nil {
+			return err
+		}
+		fmt.Println(flip(s, n))
+	}
+	return nil
+}
+
+// flip writes the fleet's first slice so many times, 500 times a second, with another pod's readiness changed each time, and
+// says when it began to.
+func flip(s *apitest.Server, times int) string {
+	endpoints := s.Get("endpointslices", kubeNamespace, fleetSlice(0, nil).Name).(*discoveryv1.EndpointSlice).Endpoints
+	var began strings.Builder
+	for i, next := 0, time.Now(); i < times; i++ {
+		if i%fleetPerSlice == 0 {
+			s.Trim()
+		}
+		at := i % fleetPerSlice
+		pod, uid := fleetPod(at)
+		endpoints = slices.Clone(endpoints)
+		endpoints[at] = endpoint(pod, uid, endpoints[at].Addresses[0], []string{"not ready", "ready"}[i/fleetPerSlice%2])
+		es := fleetSlice(0, endpoints)
+		next = next.Add(2 * time.Millisecond)
+		time.Sleep(time.Until(next))
+		fmt.Fprint(&began, time.Now().UnixNano(), " ")
+		s.Set(es)
+	}
+	return began.String()
 }
 
 // serveFleet starts the server of a benchmark.
 func serveFleet(b *testing.B, fleet string) *rest.Config {
+	b.Helper()
+	cfg, _ := orderFleet(b, fleet)
+	return cfg
+}
+
+// orderFleet is serveFleet, with a way to have the server flip.
+func orderFleet(b *testing.B, fleet string) (cfg *rest.Config, flip func(times int) (began []time.Time)) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), serveEnv+"="+fleet)
@@ -64,9 +100,21 @@ func serveFleet(b *testing.B, fleet string) *rest.Config {
 			b.Error(err)
 		}
 	})
-	host, err := bufio.NewReader(out).ReadString('\n')
+	answers := bufio.NewReader(out)
+	host, err := answers.ReadString('\n')
 	require.NoError(b, err)
-	return &rest.Config{Host: strings.TrimSpace(host), QPS: -1}
+	return &rest.Config{Host: strings.TrimSpace(host), QPS: -1}, func(times int) (began []time.Time) {
+		_, err := fmt.Fprintln(in, times)
+		require.NoError(b, err)
+		answer, err := answers.ReadString('\n')
+		require.NoError(b, err)
+		for at := range strings.FieldsSeq(answer) {
+			nanoseconds, err := strconv.ParseInt(at, 10, 64)
+			require.NoError(b, err)
+			began = append(began, time.Unix(0, nanoseconds))
+		}
+		return began
+	}
 }
 
 // populate makes the component's slices and its pods' metadata: none for "slices", this library's for "workers", that of a

@@ -70,7 +70,6 @@ func (comp *component) begin() { comp.locked(comp.state.BeginReplace) }
 func (comp *component) end() {
 	comp.locked(func() {
 		comp.apply(comp.state.EndReplace())
-		comp.table.Reserve(comp.state.Pods())
 		comp.slicesSynced, comp.staleSince = true, time.Time{} // whoever is let in now must not find it out of contact
 		comp.refreshStale()
 		comp.markSynced()

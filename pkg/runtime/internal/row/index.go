@@ -1,9 +1,6 @@
 package row
 
-import (
-	"iter"
-	"math/bits"
-)
+import "iter"
 
 // Index finds values by a key that they carry themselves. A map would keep each key a second time and cost thrice as much.
 type Index[K comparable, V any] struct {
@@ -42,13 +39,6 @@ func (x *Index[K, V]) Get(k K) *V {
 	}
 	at, _ := x.find(k)
 	return x.slots[at]
-}
-
-// Reserve makes room for so many values.
-func (x *Index[K, V]) Reserve(values int) {
-	if size := 1 << bits.Len(uint(max(5, values*4/3))); size > len(x.slots) {
-		x.resize(size)
-	}
 }
 
 // Put adds a value, in place of the one with the same key.

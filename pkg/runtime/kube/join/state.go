@@ -239,9 +239,6 @@ func (s *State) Touch(pods []row.UID) []runtime.Change {
 	return out.ordered()
 }
 
-// Pods is how many pods are in a slice, or were a moment ago.
-func (s *State) Pods() int { return s.pods.Len() }
-
 // Missing is a stamp of the instance, or address of one, that went missing last. When it grows, the caller remembers it and
 // Expires it after its grace.
 func (s *State) Missing() uint64 { return s.stamp }
