@@ -67,7 +67,10 @@ current-context: x
 }
 
 func TestInstances(t *testing.T) {
-	_, flags, _ := liveCluster(t)
+	cluster, flags, _ := liveCluster(t)
+	// A component that publishes nothing.
+	cluster.Run(fakecluster.Pod{Name: "frontend-0", Namespace: "llm", Labels: fakecluster.Labels("dynamo", "frontend")})
+	require.Eventually(t, func() bool { return len(cluster.API.All("endpointslices", "llm")) > 1 }, 10*time.Second, time.Millisecond)
 	for name, c := range map[string]struct {
 		args []string
 		want string

@@ -104,6 +104,9 @@ func (c *cluster) instances(ctx context.Context, stderr io.Writer, args []string
 		return nil, err
 	}
 	for _, one := range asked {
+		if len(args) == 0 && len(list) > 0 {
+			break // a frontend that only looks has none, and nobody asked about it
+		}
 		if !slices.ContainsFunc(list, func(i runtime.Instance) bool { return i.Namespace == one.Namespace && i.Component == one.Name }) {
 			in := d.Identity().PodNamespace
 			_, _ = fmt.Fprintf(stderr, "no instance of %s in the Kubernetes namespace %s; kubectl dynawire diagnose -n %s %s tells why.\n", one, in, in, one)
