@@ -25,7 +25,7 @@ func reportServer(t *testing.T) string {
 	r := reports.New("llm", reports.Admission)
 	require.NoError(t, reports.Replace(r, []reports.Entry{{
 		Object: corev1.ObjectReference{Kind: "Deployment", Name: "w"}, Rule: "component-mismatch", Field: "spec.containers[0].args", Message: "says prefill.",
-		Severity: validate.Deny, Outcome: reports.Refused, Count: 12, First: time.Now().Add(-time.Hour), Last: time.Now().Add(-3 * time.Minute),
+		Severity: validate.Deny, Outcome: reports.Refused, Count: 12, First: time.Now().Add(-time.Hour), Last: time.Now().Add(-30 * time.Minute),
 	}}, reports.Room(0), time.Now()))
 	answer := func(items ...reports.Report) []byte {
 		data, err := json.Marshal(v1alpha1.ReportList{Items: items})
@@ -64,7 +64,7 @@ current-context: x
 func TestAudit(t *testing.T) {
 	kubeconfig := reportServer(t)
 	const table = `LAST SEEN   OBJECT         RULE                 OUTCOME   COUNT
-3m          Deployment/w   component-mismatch   refused   12
+30m         Deployment/w   component-mismatch   refused   12
 `
 	for name, c := range map[string]struct {
 		args     []string
