@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/dynawire/dynawire/internal/cli/diagnose"
+	"github.com/dynawire/dynawire/internal/cli/encode"
 	"github.com/dynawire/dynawire/internal/cli/instances"
 	"github.com/dynawire/dynawire/pkg/runtime"
 )
@@ -105,20 +104,9 @@ func diagnosisWriter(format string) (func(io.Writer, runtime.Diagnosis) error, e
 			return err
 		}, nil
 	case "json":
-		return func(w io.Writer, d runtime.Diagnosis) error {
-			e := json.NewEncoder(w)
-			e.SetEscapeHTML(false)
-			e.SetIndent("", "  ")
-			return e.Encode(d)
-		}, nil
+		return func(w io.Writer, d runtime.Diagnosis) error { return encode.JSON(w, d) }, nil
 	case "yaml":
-		return func(w io.Writer, d runtime.Diagnosis) error {
-			data, err := yaml.Marshal(d)
-			if err == nil {
-				_, err = w.Write(data)
-			}
-			return err
-		}, nil
+		return func(w io.Writer, d runtime.Diagnosis) error { return encode.YAML(w, d) }, nil
 	}
 	return nil, fmt.Errorf("output format %q is unknown: want text, json or yaml", format)
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/dynawire/dynawire/internal/cli/encode"
 	"github.com/dynawire/dynawire/internal/cli/explain"
 )
 
@@ -79,16 +78,9 @@ func writeEntries(w io.Writer, entries []explain.Entry, format string) error {
 		}
 		return nil
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(entries)
+		return encode.JSON(w, entries)
 	case "yaml":
-		data, err := yaml.Marshal(entries)
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
+		return encode.YAML(w, entries)
 	}
 	return fmt.Errorf("output format %q is unknown: want text, json or yaml", format)
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,7 +10,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
+
+	"github.com/dynawire/dynawire/internal/cli/encode"
 )
 
 // Printer writes findings. Its zero value writes a plain table of one namespace's.
@@ -49,41 +49,29 @@ func (p *Printer) Print(w io.Writer, findings []Finding) error {
 	switch {
 	case p.Format == "json" && p.Streaming:
 		for i := range findings {
-			if err := encode(&out, findings[i], ""); err != nil {
+			if err := encode.Line(&out, findings[i]); err != nil {
 				return err
 			}
 		}
 	case p.Format == "json":
-		if err := encode(&out, findings, "  "); err != nil {
+		if err := encode.JSON(&out, findings); err != nil {
 			return err
 		}
 	case p.Format == "yaml" && p.Streaming:
 		for i := range findings {
-			data, err := yaml.Marshal(findings[i])
-			if err != nil {
+			if err := encode.Document(&out, findings[i]); err != nil {
 				return err
 			}
-			out.WriteString("---\n")
-			out.Write(data)
 		}
 	case p.Format == "yaml":
-		data, err := yaml.Marshal(findings)
-		if err != nil {
+		if err := encode.YAML(&out, findings); err != nil {
 			return err
 		}
-		out.Write(data)
 	default:
 		p.table(&out, findings)
 	}
 	_, err := w.Write(out.Bytes())
 	return err
-}
-
-func encode(w io.Writer, v any, indent string) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	return e.Encode(v)
 }
 
 // column of the table. Its width is for streaming, where later rows are not known yet.

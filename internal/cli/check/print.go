@@ -1,12 +1,11 @@
 package check
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/dynawire/dynawire/internal/cli/encode"
 )
 
 // Printer writes what was found.
@@ -34,26 +33,15 @@ func (p *Printer) Check() error {
 func (p *Printer) Print(w io.Writer, objects []Object) error {
 	switch p.Format {
 	case "json":
-		return encode(w, objects)
+		return encode.JSON(w, objects)
 	case "yaml":
-		data, err := yaml.Marshal(objects)
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
+		return encode.YAML(w, objects)
 	case "sarif":
-		return encode(w, sarif(objects, p.Version))
+		return encode.JSON(w, sarif(objects, p.Version))
 	case "junit":
 		return junit(w, objects, p.FailOn)
 	}
 	return p.text(w, objects)
-}
-
-func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // text writes the objects of which there is something to say.

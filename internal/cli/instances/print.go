@@ -8,8 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/dynawire/dynawire/internal/cli/encode"
 	"github.com/dynawire/dynawire/pkg/runtime"
 )
 
@@ -95,15 +94,9 @@ func (p *Printer) List(all []runtime.Instance) error {
 	}
 	switch p.format {
 	case "json":
-		e := json.NewEncoder(p.out)
-		e.SetIndent("", "  ")
-		return e.Encode(entries)
+		return encode.JSON(p.out, entries)
 	case "yaml":
-		data, err := yaml.Marshal(entries)
-		if err == nil {
-			_, err = p.out.Write(data)
-		}
-		return err
+		return encode.YAML(p.out, entries)
 	}
 	w := tabwriter.NewWriter(p.out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, strings.Join(p.header(), "\t")) // Flush tells of errors
@@ -124,13 +117,9 @@ func (p *Printer) Event(ev runtime.Event) error {
 	}{ev.Type, ev.At.UTC().Format("2006-01-02T15:04:05.000000Z"), e}
 	switch p.format {
 	case "json":
-		return json.NewEncoder(p.out).Encode(body)
+		return encode.Line(p.out, body)
 	case "yaml":
-		data, err := yaml.Marshal(body)
-		if err == nil {
-			_, err = fmt.Fprintf(p.out, "---\n%s", data)
-		}
-		return err
+		return encode.Document(p.out, body)
 	}
 	// A stream has no widths to go by: what is before the last column is padded to what is usual.
 	line := func(cells []string) error {
