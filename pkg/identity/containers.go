@@ -33,7 +33,7 @@ func unrecognised(env environment) []Process {
 	for i := range env.pod.Spec.Containers {
 		var proc Process
 		proc.begin(env, &env.pod.Spec.Containers[i], ContainerField(false, i))
-		if proc.Variable(wiring.EnvKubeDiscoveryMode).Text == "container" {
+		if proc.Variable(wiring.EnvKubeDiscoveryMode).Text == wiring.ContainerMode {
 			all = append(all, proc)
 		}
 	}

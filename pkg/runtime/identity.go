@@ -23,10 +23,6 @@ func (id Identity) InstanceID() InstanceID {
 // ContainerUID is the UID of an instance that is one of its pod's containers.
 func ContainerUID(podUID, container string) string { return podUID + "/" + container }
 
-// mainContainer is the one whose instance keeps the pod's name in container mode. Releases 1.3 to 1.6 read no other name,
-// neither from the environment nor from an annotation.
-const mainContainer = "main"
-
 // Identity is what a pod knows about itself. dynawire's webhook puts it into the environment of every pod that it wires.
 type Identity struct {
 	// PodName, PodNamespace and PodUID are the pod's. A program that only looks needs no more than PodNamespace.
@@ -54,7 +50,7 @@ type Identity struct {
 // pod's, or in container mode POD-CONTAINER for all but the container "main" (ai-dynamo/dynamo
 // lib/runtime/src/discovery/kube/utils.rs).
 func (id Identity) ObjectName() string {
-	if id.Container == "" || id.Container == mainContainer {
+	if id.Container == "" || id.Container == wiring.MainContainer {
 		return id.PodName
 	}
 	return id.PodName + "-" + id.Container
@@ -111,7 +107,7 @@ func (id *Identity) readMode(getenv func(string) string) error {
 	switch mode := getenv(wiring.EnvKubeDiscoveryMode); mode {
 	case "", "pod":
 		return nil
-	case "container":
+	case wiring.ContainerMode:
 		if id.Container = getenv(wiring.EnvContainerName); id.Container == "" {
 			return fmt.Errorf("%s is not set, but %s is \"container\": set it to the container's name", wiring.EnvContainerName,
 				wiring.EnvKubeDiscoveryMode)

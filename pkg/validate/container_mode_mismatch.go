@@ -18,7 +18,7 @@ func containerModeMismatch(s *subject) {
 		if p.Module != nil && !p.Runtime || !mode.Told() || mode.Sure == identity.Unknown || mode.Text == "pod" {
 			continue
 		}
-		if mode.Text != "container" {
+		if mode.Text != wiring.ContainerMode {
 			s.find(mode.Field, "", mode.Name+" is "+quoted(mode.Text)+`, but the runtime knows "pod" and "container"; the process would not start. Set it to "pod" or remove it.`)
 			continue
 		}

@@ -68,6 +68,11 @@ const (
 // Values and names of the contract.
 const (
 	BackendKubernetes = "kubernetes"
+	// ContainerMode is the value of EnvKubeDiscoveryMode where each container of a pod is an instance of its own.
+	ContainerMode = "container"
+	// MainContainer is the one whose instance keeps the pod's name in container mode. Releases 1.3 to 1.6 read no other name,
+	// neither from the environment nor from an annotation.
+	MainContainer = "main"
 	// DefaultNamespace is the Dynamo namespace of a process that is told nothing.
 	DefaultNamespace = "dynamo"
 	// DefaultEndpoint is the endpoint of every worker module of Dynamo.

@@ -75,10 +75,10 @@ func identityOf(p *corev1.Pod, container string) (id runtime.Identity, of []stri
 		}
 	}
 	instances := slices.DeleteFunc(slices.Clone(containers), func(c corev1.Container) bool {
-		return variable([]corev1.Container{c}, wiring.EnvKubeDiscoveryMode) != "container"
+		return variable([]corev1.Container{c}, wiring.EnvKubeDiscoveryMode) != wiring.ContainerMode
 	})
 	if len(instances) > 0 {
-		i := max(0, slices.IndexFunc(instances, func(c corev1.Container) bool { return c.Name == mainContainer }))
+		i := max(0, slices.IndexFunc(instances, func(c corev1.Container) bool { return c.Name == wiring.MainContainer }))
 		containers = instances[i : i+1]
 		id.Container = cmp.Or(variable(containers, wiring.EnvContainerName), containers[0].Name)
 		if len(instances) > 1 {
@@ -89,9 +89,6 @@ func identityOf(p *corev1.Pod, container string) (id runtime.Identity, of []stri
 	id.Namespace = cmp.Or(p.Labels[wiring.LabelNamespace], variable(containers, wiring.EnvNamespace), wiring.DefaultNamespace)
 	return id, of, nil
 }
-
-// mainContainer keeps its pod's name in container mode (runtime.Identity).
-const mainContainer = "main"
 
 func names(containers []corev1.Container) []string {
 	all := make([]string, len(containers))

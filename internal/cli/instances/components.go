@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -169,16 +170,7 @@ func componentOf(slice *metav1.PartialObjectMetadata) Component {
 }
 
 func sorted(of map[string]Component) []Component {
-	seen := map[Component]bool{}
-	all := []Component{}
-	for _, c := range of {
-		if !seen[c] {
-			seen[c] = true
-			all = append(all, c)
-		}
-	}
-	slices.SortFunc(all, func(a, b Component) int {
+	return slices.Compact(slices.SortedFunc(maps.Values(of), func(a, b Component) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	return all
+	}))
 }

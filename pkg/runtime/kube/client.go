@@ -30,7 +30,6 @@ type Client struct {
 
 	// mu guards who uses what. It is never held while something is waited for.
 	mu         sync.Mutex
-	closed     bool
 	components map[componentKey]*component
 	metadata   *metadataWatch
 	health     *runtime.Health
@@ -38,7 +37,7 @@ type Client struct {
 	self       *runtime.Instance
 	stopping   sync.WaitGroup // watches that the last user has let go of; added to with mu held
 
-	// life ends with Close.
+	// life ends with Close, while mu is held.
 	life context.Context //nolint:containedctx // it is the client's, not a call's
 	end  context.CancelFunc
 
@@ -80,10 +79,12 @@ func New(cfg Config) (*Client, error) {
 	}, nil
 }
 
+func (c *Client) isClosed() bool { return c.life.Err() != nil }
+
 // whileOpen runs f with a context that ends with the client as well: a closed client writes nothing, and nobody waits for
 // one.
 func (c *Client) whileOpen(ctx context.Context, f func(context.Context) error) error {
-	if c.life.Err() != nil {
+	if c.isClosed() {
 		return runtime.ErrClosed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -156,11 +157,10 @@ func (c *Client) Subscribe(
 // Close implements runtime.Discovery.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
+	c.end()
 	components, metadata, server := c.components, c.metadata, c.server
 	c.components, c.metadata, c.server = nil, nil, nil
 	c.mu.Unlock()
-	c.end()
 
 	for _, comp := range components {
 		comp.table.Close(runtime.ErrClosed)

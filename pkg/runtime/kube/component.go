@@ -53,7 +53,7 @@ func (c *Client) acquire(key componentKey) (*component, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.isClosed() {
 		return nil, runtime.ErrClosed
 	}
 	comp := c.components[key]
@@ -76,13 +76,11 @@ func (c *Client) release(comp *component) {
 	comp.users--
 	last := comp.users == 0 && c.components[comp.key] == comp
 	if last {
+		c.stopping.Add(1)
 		delete(c.components, comp.key)
 		if comp.metadata.users--; comp.metadata.users == 0 && c.metadata == comp.metadata {
 			metadata, c.metadata = c.metadata, nil
 		}
-	}
-	if last {
-		c.stopping.Add(1)
 	}
 	c.mu.Unlock()
 	if !last {
@@ -98,7 +96,7 @@ func (c *Client) release(comp *component) {
 // linger hands a use over to a timer, so that a program that lists now and then keeps its watch.
 func (c *Client) linger(comp *component) {
 	c.mu.Lock()
-	if c.closed {
+	if c.isClosed() {
 		c.mu.Unlock()
 		return
 	}

@@ -21,10 +21,7 @@ import (
 //
 // What cannot be read is a finding, not an error; an error is ErrClosed, or names that no label can carry.
 func (c *Client) Diagnose(ctx context.Context, namespace, componentName string) (runtime.Diagnosis, error) {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
+	if c.isClosed() {
 		return runtime.Diagnosis{}, fmt.Errorf("diagnose: %w", runtime.ErrClosed)
 	}
 	d := &diagnosing{client: c}

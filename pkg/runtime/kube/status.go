@@ -11,7 +11,7 @@ import (
 func (c *Client) startHealth(ctx context.Context, r runtime.Registration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.isClosed() {
 		return runtime.ErrClosed
 	}
 	if c.health == nil {
@@ -44,7 +44,7 @@ func (c *Client) Health() *runtime.Health {
 func (c *Client) own(i runtime.Instance) (*runtime.Health, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.isClosed() {
 		return nil, false, runtime.ErrClosed
 	}
 	return c.health, c.self != nil && c.self.ID == i.ID, nil
